@@ -1,0 +1,6 @@
+"""Makes the slow twins importable as the package ``reference``."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

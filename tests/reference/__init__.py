@@ -1,0 +1,1 @@
+"""Slow, obviously right twins of what the library computes fast; nothing here imports it."""
