@@ -289,7 +289,7 @@ MAKERS: dict[str, Callable[[Draw], Point]] = {
 def product(draw: Draw) -> Point:
     """Two or three blocks of tables with the same number of rows, their columns shuffled."""
     n = draw.choice(SIZES)
-    parts = []
+    parts: list[tuple[str, int, Hyper, Table]] = []
     while len(parts) < 2 or (len(parts) < 3 and draw.below(0.5)):
         name = draw.choice([m for m in MAKERS if m != "VonMisesFisher"])
         d, hyper, rows = MAKERS[name](draw)
