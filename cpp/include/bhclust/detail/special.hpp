@@ -17,12 +17,20 @@ inline constexpr double ln_2 = 0.69314718055994530942;
 inline constexpr double ln_pi = 1.1447298858494001741;
 inline constexpr double ln_2pi = 1.8378770664093454836;
 
-/// c[0] + c[1] x + … + c[N-1] x^(N-1).
+/// c[First] + c[First + 2] x + c[First + 4] x² + …, unrolled.
+template <std::size_t First, std::size_t N>
+[[nodiscard]] constexpr double every_second(const std::array<double, N>& c, double x) noexcept {
+  if constexpr (First + 2 >= N) {
+    return c[First];
+  } else {
+    return c[First] + x * every_second<First + 2>(c, x);
+  }
+}
+
+/// c[0] + c[1] x + … + c[N-1] x^(N-1), N >= 2, as two interleaved Horner schemes: half the latency.
 template <std::size_t N>
 [[nodiscard]] constexpr double polynomial(const std::array<double, N>& c, double x) noexcept {
-  double value = c[N - 1];
-  for (std::size_t k = N - 1; k-- > 0;) value = value * x + c[k];
-  return value;
+  return every_second<0>(c, x * x) + x * every_second<1>(c, x * x);
 }
 
 /// x μ(x) as a polynomial in 1/x² for x >= 3, where μ is what Stirling's formula lacks:

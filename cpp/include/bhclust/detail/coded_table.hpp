@@ -1,0 +1,259 @@
+/// @file
+/// A table as codes of its distinct cells, so that a sum of one term a column becomes a few look-ups
+/// a row.
+#pragma once
+
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// One term for each level of each column, and what coded_table makes of them.
+struct gain_table {
+  std::vector<double> of_level;  ///< column after column, in the order of coded_table::levels
+  std::vector<double> of_code;   ///< the terms of groups of columns, ready for look-up
+  double base = 0.0;             ///< sparse rows: the sum over columns of the term of zero
+};
+
+/// Live rows of a table in slots 0 … size()-1. Dense: neighbouring columns whose joint levels are
+/// at most 256 form a group with one code, an index into gain_table::of_code. Sparse: one code a
+/// stored cell. NaN is a level of its own; sparse columns always have the level zero, their first.
+class coded_table {
+ public:
+  explicit coded_table(const table_view& X) : sparse_(X.sparse()), size_(X.rows()) {
+    find_levels(X);
+    form_groups();
+    code_rows(X);
+  }
+
+  [[nodiscard]] index_t size() const noexcept { return size_; }
+  [[nodiscard]] const std::vector<double>& levels(index_t j) const noexcept {
+    return levels_[at(j)];
+  }
+
+  /// Calls f(column, level) for each column of a row, ascending.
+  template <class F>
+  void for_each_level(index_t slot, F&& f) const {
+    if (sparse_) {
+      for_each_sparse_level(slot, f);
+      return;
+    }
+    for (index_t g = 0; g < groups(); ++g) {
+      auto rest = static_cast<index_t>(codes_[at(slot * groups() + g)]) - group_start_[at(g)];
+      for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) {
+        const auto radix = static_cast<index_t>(levels(j).size());
+        f(j, rest % radix);
+        rest /= radix;
+      }
+    }
+  }
+
+  void begin_fill(gain_table& gains) const {
+    gains.of_level.resize(at(level_start_.back()));
+    gains.of_code.resize(at(group_start_.back()));
+  }
+
+  /// Makes of_code from of_level.
+  void end_fill(gain_table& gains) const {
+    if (sparse_) {
+      fill_sparse(gains);
+      return;
+    }
+    for (index_t g = 0; g < groups(); ++g) fill_group(g, gains);
+  }
+
+  /// out[s - begin] = the sum of a row's terms, for the rows in slots [begin, end).
+  void sum(const gain_table& gains, index_t begin, index_t end, double* out) const {
+    if (sparse_) {
+      sum_sparse(gains, begin, end, out);
+    } else {
+      sum_dense(gains, begin, end, out);
+    }
+  }
+
+  void keep(const std::vector<index_t>& kept) {
+    std::size_t to = 0;
+    std::vector<index_t> start{0};
+    for (const index_t slot : kept) {
+      const index_t first = sparse_ ? row_start_[at(slot)] : slot * groups();
+      const index_t last = sparse_ ? row_start_[at(slot) + 1] : first + groups();
+      for (index_t k = first; k < last; ++k) codes_[to++] = codes_[at(k)];
+      if (sparse_) start.push_back(static_cast<index_t>(to));
+    }
+    codes_.resize(to);
+    if (sparse_) row_start_ = std::move(start);
+    size_ = static_cast<index_t>(kept.size());
+  }
+
+ private:
+  static constexpr index_t max_group = 256;
+  using code = std::uint32_t;
+
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] index_t groups() const noexcept {
+    return static_cast<index_t>(group_column_.size()) - 1;
+  }
+
+  /// NaN after all numbers.
+  [[nodiscard]] static bool before(double a, double b) noexcept {
+    return is_missing(b) ? !is_missing(a) : a < b;
+  }
+  [[nodiscard]] static bool same(double a, double b) noexcept {
+    return a == b || (is_missing(a) && is_missing(b));
+  }
+
+  void find_levels(const table_view& X) {
+    levels_.resize(at(X.columns()));
+    if (sparse_) {
+      for (auto& column : levels_) column.push_back(0.0);
+    }
+    for (index_t i = 0; i < X.rows(); ++i) {
+      const row_view row = X.row(i);
+      for (index_t k = 0; k < row.stored(); ++k) levels_[at(row.column(k))].push_back(row.value(k));
+    }
+    level_start_.push_back(0);
+    for (auto& column : levels_) {
+      std::sort(column.begin(), column.end(), before);
+      column.erase(std::unique(column.begin(), column.end(), same), column.end());
+      column.shrink_to_fit();
+      level_start_.push_back(level_start_.back() + static_cast<index_t>(column.size()));
+    }
+  }
+
+  /// Group g holds columns group_column_[g] … group_column_[g+1]-1, its codes begin at
+  /// group_start_[g]; sparse columns are groups of their own.
+  void form_groups() {
+    group_column_.push_back(0);
+    group_start_.push_back(0);
+    index_t joint = 1;
+    for (index_t j = 0; j < static_cast<index_t>(levels_.size()); ++j) {
+      const auto here = static_cast<index_t>(levels(j).size());
+      const bool closes = j > 0 && (sparse_ || joint * here > max_group);
+      if (closes) {
+        close_group(j, joint);
+        joint = 1;
+      }
+      joint *= here;
+    }
+    close_group(static_cast<index_t>(levels_.size()), joint);
+    require(group_start_.back() < (index_t{1} << 32U),
+            "X has more than 2^32 distinct cells; round its values or split the table");
+  }
+
+  void close_group(index_t end_column, index_t joint) {
+    group_column_.push_back(end_column);
+    group_start_.push_back(group_start_.back() + joint);
+  }
+
+  [[nodiscard]] index_t level_of(index_t j, double x) const {
+    const auto& column = levels(j);
+    return std::lower_bound(column.begin(), column.end(), x, before) - column.begin();
+  }
+
+  void code_rows(const table_view& X) {
+    if (sparse_) row_start_.push_back(0);
+    for (index_t i = 0; i < X.rows(); ++i) {
+      const row_view row = X.row(i);
+      if (sparse_) {
+        for (index_t k = 0; k < row.stored(); ++k) {
+          const index_t j = row.column(k);
+          push_code(group_start_[at(j)] + level_of(j, row.value(k)));
+        }
+        row_start_.push_back(static_cast<index_t>(codes_.size()));
+        continue;
+      }
+      for (index_t g = 0; g < groups(); ++g) {
+        index_t joint = 0;
+        for (index_t j = group_column_[at(g) + 1] - 1; j >= group_column_[at(g)]; --j) {
+          joint = joint * static_cast<index_t>(levels(j).size()) + level_of(j, row.value(j));
+        }
+        push_code(group_start_[at(g)] + joint);
+      }
+    }
+  }
+
+  void push_code(index_t c) { codes_.push_back(static_cast<code>(c)); }
+
+  template <class F>
+  void for_each_sparse_level(index_t slot, F&& f) const {
+    index_t j = 0;
+    for (index_t k = row_start_[at(slot)]; k < row_start_[at(slot) + 1]; ++k) {
+      const auto c = static_cast<index_t>(codes_[at(k)]);
+      while (group_start_[at(j) + 1] <= c) f(j++, index_t{0});
+      f(j, c - group_start_[at(j)]);
+      ++j;
+    }
+    for (; j < static_cast<index_t>(levels_.size()); ++j) f(j, index_t{0});
+  }
+
+  void fill_group(index_t g, gain_table& gains) const {
+    double* out = gains.of_code.data() + group_start_[at(g)];
+    index_t filled = 1;
+    out[0] = 0.0;
+    for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) {
+      const double* term = gains.of_level.data() + level_start_[at(j)];
+      for (auto v = static_cast<index_t>(levels(j).size()) - 1; v >= 0; --v) {
+        for (index_t u = 0; u < filled; ++u) out[v * filled + u] = out[u] + term[v];
+      }
+      filled *= static_cast<index_t>(levels(j).size());
+    }
+  }
+
+  void fill_sparse(gain_table& gains) const {
+    gains.base = 0.0;
+    for (index_t j = 0; j < groups(); ++j) {
+      const index_t first = level_start_[at(j)];
+      const double zero = gains.of_level[at(first)];
+      gains.base += zero;
+      for (index_t c = first; c < level_start_[at(j) + 1]; ++c) {
+        gains.of_code[at(c)] = gains.of_level[at(c)] - zero;
+      }
+    }
+  }
+
+  /// Four rows at a time hide the latency of the additions; each row's order stays the same.
+  void sum_dense(const gain_table& gains, index_t begin, index_t end, double* out) const {
+    const index_t per_row = groups();
+    const double* term = gains.of_code.data();
+    index_t s = begin;
+    for (; s + 4 <= end; s += 4) {
+      const code* c = codes_.data() + s * per_row;
+      double sums[4] = {0.0, 0.0, 0.0, 0.0};
+      for (index_t g = 0; g < per_row; ++g) {
+        sums[0] += term[c[g]];
+        sums[1] += term[c[g + per_row]];
+        sums[2] += term[c[g + 2 * per_row]];
+        sums[3] += term[c[g + 3 * per_row]];
+      }
+      std::copy_n(sums, 4, out + (s - begin));
+    }
+    for (; s < end; ++s) {
+      double sum = 0.0;
+      for (index_t g = 0; g < per_row; ++g) sum += term[codes_[at(s * per_row + g)]];
+      out[s - begin] = sum;
+    }
+  }
+
+  void sum_sparse(const gain_table& gains, index_t begin, index_t end, double* out) const {
+    const double* term = gains.of_code.data();
+    for (index_t s = begin; s < end; ++s) {
+      double sum = gains.base;
+      for (index_t k = row_start_[at(s)]; k < row_start_[at(s) + 1]; ++k) sum += term[codes_[at(k)]];
+      out[s - begin] = sum;
+    }
+  }
+
+  bool sparse_;
+  index_t size_;
+  std::vector<std::vector<double>> levels_;
+  std::vector<index_t> level_start_;
+  std::vector<index_t> group_column_, group_start_;
+  std::vector<code> codes_;
+  std::vector<index_t> row_start_;
+};
+
+}  // namespace bhclust::detail

@@ -1,0 +1,104 @@
+/// @file
+/// What a cell may hold, and the check of a whole table against it. Every family states its domain;
+/// nothing else in the library looks for bad cells.
+#pragma once
+
+#include <bhclust/types.hpp>
+
+#include <sstream>
+#include <string>
+
+namespace bhclust {
+
+/// The values a family takes in a column.
+enum class cell {
+  real,      ///< finite, magnitude below 1e150 so that squares and their sums stay finite
+  positive,  ///< finite and > 0
+  bit,       ///< 0 or 1
+  count,     ///< 0, 1, 2, … up to 2^53
+  code,      ///< a level's number: 0, 1, 2, … (the family knows how many)
+};
+
+/// What tables a family takes.
+struct domain {
+  cell cells = cell::real;
+  bool missing = false;  ///< NaN marks a missing cell
+  bool sparse = false;   ///< CSR rows are taken
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool holds(cell kind, double x) noexcept {
+  constexpr double largest_count = 9007199254740992.0;
+  switch (kind) {
+    case cell::real: return std::fabs(x) < 1e150;
+    case cell::positive: return x > 0.0 && x < 1e300;
+    case cell::bit: return x == 0.0 || x == 1.0;
+    case cell::count:
+    case cell::code: return x >= 0.0 && x <= largest_count && x == std::floor(x);
+  }
+  return false;
+}
+
+[[nodiscard]] inline const char* wanted(cell kind) noexcept {
+  switch (kind) {
+    case cell::real: return "finite numbers below 1e150 in magnitude (rescale larger ones)";
+    case cell::positive: return "finite numbers above 0 (shift or drop zeros and negatives)";
+    case cell::bit: return "0 or 1 (recode the column, or use a family for its kind)";
+    case cell::count: return "whole numbers 0, 1, 2, ... (round them, or use a family for reals)";
+    case cell::code: return "level codes 0, 1, 2, ... (number the levels from 0)";
+  }
+  return "";
+}
+
+[[nodiscard]] inline std::string number(double x) {
+  std::ostringstream text;
+  text.precision(17);
+  text << x;
+  return text.str();
+}
+
+[[noreturn, gnu::cold]] inline void refuse_cell(const std::string& family, const domain& d,
+                                                index_t row, index_t column, double x) {
+  const std::string where = "X: row " + std::to_string(row) + ", column " + std::to_string(column);
+  if (is_missing(x) && !d.missing) {
+    fail(where + " is NaN; " + family +
+         " takes no missing values: drop or impute the row, or use a family that takes them");
+  }
+  fail(where + " is " + number(x) + "; " + family + " takes " + wanted(d.cells) +
+       (d.missing ? " or NaN for missing" : ""));
+}
+
+inline void check_row_layout(const row_view& row, index_t i) {
+  index_t before = -1;
+  for (index_t k = 0; k < row.stored(); ++k) {
+    const index_t j = row.column(k);
+    require(j > before && j < row.columns(), [&] {
+      return "X: row " + std::to_string(i) + " has column indices out of order, repeated or beyond " +
+             std::to_string(row.columns()) + " columns; sort them and sum the repeats first";
+    });
+    before = j;
+  }
+}
+
+}  // namespace detail
+
+/// Refuses an empty table, a layout the family does not take, and the first bad cell, naming its
+/// row, column and value and the remedy. O(stored cells).
+inline void check_table(const table_view& X, const domain& d, const std::string& family) {
+  require(X.rows() >= 1, "X has no rows; at least one is needed");
+  require(X.columns() >= 1, "X has no columns; at least one is needed");
+  require(d.sparse || !X.sparse(),
+          [&] { return "X is sparse; " + family + " takes dense tables: convert it (X.toarray())"; });
+  for (index_t i = 0; i < X.rows(); ++i) {
+    const row_view row = X.row(i);
+    if (row.sparse()) detail::check_row_layout(row, i);
+    for (index_t k = 0; k < row.stored(); ++k) {
+      const double x = row.value(k);
+      const bool good = is_missing(x) ? d.missing && !row.sparse() : detail::holds(d.cells, x);
+      if (!good) detail::refuse_cell(family, d, i, row.column(k), x);
+    }
+  }
+}
+
+}  // namespace bhclust

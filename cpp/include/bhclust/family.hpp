@@ -1,0 +1,234 @@
+/// @file
+/// The Family concept: what a type must have so that every algorithm of the library takes it.
+///
+/// A *family* is a likelihood with its conjugate prior; its value is the hyperparameters. What the
+/// algorithms know of a cluster is its *sufficient statistics*: `width` doubles, all zero for the
+/// empty cluster. The least a family of your own needs is one struct:
+///
+///     struct my_family {
+///       double a = 1.0, b = 1.0;                                        // hyperparameters
+///       index_t width(index_t columns) const;                           // doubles a cluster
+///       void observe(const row_view& row, double* t) const;             // t += row
+///       double log_marginal(const double* t) const;                     // log p(X_c | H_c), nats
+///     };
+///
+/// log_marginal must have all its constants, so that exp of it sums or integrates to one over the
+/// data; then evidences compare across hyperparameters and families. It must be finite for every
+/// cluster of rows that the family's domain admits.
+///
+/// When the family has work to do once the number of columns is known (spreading scalars over
+/// columns, constants, checks), it gives a model in place of the three functions above:
+///
+///     auto bind(index_t columns) const;      // a model: width(), observe(row, t), log_marginal(t)
+///
+/// Optional members of the model (or of the one struct), with what stands in when they are absent:
+///
+///     void merge(double* t, const double* s) const;          // t ∪= s    [t[i] += s[i]]
+///     void remove(double* t, const double* s) const;         // t ∖= s    [t[i] -= s[i]]
+///     double potential(const double* t) const;               // |c| φ(t̄), convex φ   [no RBHC]
+///     double divergence(const double* t, const double* s) const;  // d* >= 0
+///                                             [potential(t) + potential(s) - potential(t ∪ s)]
+///     template <class Score> class store;     // fast rows of scores      [cluster_store]
+///
+/// and of the family:
+///
+///     static domain takes();                  // cells, missing, sparse   [dense finite reals]
+///     static const char* name();              // for messages             ["the family"]
+///     static auto parameters();               // array of parameter_field [none]
+///     void check(const table_view& X) const;  // beyond the domain        [nothing]
+///     static Family from_data(const table_view& X);   // defaults on the scale of the data
+///
+/// `bind(family, X)` below checks all of that and returns the model with every optional part filled
+/// in; algorithms see nothing else of a family.
+#pragma once
+
+#include <bhclust/domain.hpp>
+#include <bhclust/parameter.hpp>
+#include <bhclust/types.hpp>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+namespace detail {
+
+template <class F>
+using bind_t = decltype(std::declval<const F&>().bind(index_t{}));
+template <class F>
+using takes_t = decltype(F::takes());
+template <class F>
+using name_t = decltype(F::name());
+template <class F>
+using parameters_t = decltype(F::parameters());
+template <class F>
+using check_t = decltype(std::declval<const F&>().check(std::declval<const table_view&>()));
+template <class M>
+using merge_t = decltype(std::declval<const M&>().merge(std::declval<double*>(),
+                                                        std::declval<const double*>()));
+template <class M>
+using remove_t = decltype(std::declval<const M&>().remove(std::declval<double*>(),
+                                                          std::declval<const double*>()));
+template <class M>
+using potential_t = decltype(std::declval<const M&>().potential(std::declval<const double*>()));
+template <class M>
+using divergence_t = decltype(std::declval<const M&>().divergence(
+    std::declval<const double*>(), std::declval<const double*>()));
+
+template <class Void, template <class> class Op, class T>
+struct detector : std::false_type {};
+template <template <class> class Op, class T>
+struct detector<std::void_t<Op<T>>, Op, T> : std::true_type {};
+template <template <class> class Op, class T>
+inline constexpr bool has = detector<void, Op, T>::value;
+
+/// t ∪= s, by the model's own way or by addition.
+template <class Model>
+void merge_statistics(const Model& m, double* t, const double* s) {
+  if constexpr (has<merge_t, Model>) {
+    m.merge(t, s);
+  } else {
+    for (index_t i = 0, w = m.width(); i < w; ++i) t[i] += s[i];
+  }
+}
+
+/// t ∖= s for s ⊆ t, by the model's own way or by subtraction.
+template <class Model>
+void remove_statistics(const Model& m, double* t, const double* s) {
+  if constexpr (has<remove_t, Model>) {
+    m.remove(t, s);
+  } else {
+    for (index_t i = 0, w = m.width(); i < w; ++i) t[i] -= s[i];
+  }
+}
+
+/// Whether RBHC can use the model.
+template <class Model>
+inline constexpr bool relaxable = has<potential_t, Model> || has<divergence_t, Model>;
+
+/// d*(t, s) >= 0, by the model's own way or from its potential; `scratch` holds width() doubles.
+template <class Model>
+[[nodiscard]] double divergence_of(const Model& m, const double* t, const double* s,
+                                   double* scratch) {
+  static_cast<void>(scratch);
+  if constexpr (has<divergence_t, Model>) {
+    return m.divergence(t, s);
+  } else if constexpr (has<potential_t, Model>) {
+    for (index_t i = 0, w = m.width(); i < w; ++i) scratch[i] = t[i];
+    merge_statistics(m, scratch, s);
+    const double d = m.potential(t) + m.potential(s) - m.potential(scratch);
+    return d > 0.0 ? d : 0.0;
+  } else {
+    fail("this family has no Bregman potential, which RBHC needs; add potential(t) to it");
+  }
+}
+
+/// Lets a family that is its own model pass for one: remembers the number of columns.
+template <class Family>
+class self_model {
+ public:
+  self_model(Family family, index_t columns) : family_(std::move(family)), columns_(columns) {}
+
+  [[nodiscard]] index_t width() const { return family_.width(columns_); }
+  void observe(const row_view& row, double* t) const { family_.observe(row, t); }
+  [[nodiscard]] double log_marginal(const double* t) const { return family_.log_marginal(t); }
+  template <class F = Family, class = merge_t<F>>
+  void merge(double* t, const double* s) const {
+    family_.merge(t, s);
+  }
+  template <class F = Family, class = remove_t<F>>
+  void remove(double* t, const double* s) const {
+    family_.remove(t, s);
+  }
+  template <class F = Family, class = potential_t<F>>
+  [[nodiscard]] double potential(const double* t) const {
+    return family_.potential(t);
+  }
+  template <class F = Family, class = divergence_t<F>>
+  [[nodiscard]] double divergence(const double* t, const double* s) const {
+    return family_.divergence(t, s);
+  }
+
+ private:
+  Family family_;
+  index_t columns_;
+};
+
+template <class Family>
+[[nodiscard]] auto bare_model(const Family& family, index_t columns) {
+  if constexpr (has<bind_t, Family>) {
+    return family.bind(columns);
+  } else {
+    return self_model<Family>(family, columns);
+  }
+}
+
+/// A model with every optional member filled in.
+template <class Bare>
+class completed {
+ public:
+  using bare = Bare;
+  static constexpr bool relaxable = detail::relaxable<Bare>;
+
+  completed(Bare model, index_t columns) : model_(std::move(model)), columns_(columns) {}
+
+  [[nodiscard]] const Bare& base() const noexcept { return model_; }
+  [[nodiscard]] index_t columns() const noexcept { return columns_; }
+  [[nodiscard]] index_t width() const { return model_.width(); }
+  void observe(const row_view& row, double* t) const { model_.observe(row, t); }
+  [[nodiscard]] double log_marginal(const double* t) const { return model_.log_marginal(t); }
+  void merge(double* t, const double* s) const { merge_statistics(model_, t, s); }
+  void remove(double* t, const double* s) const { remove_statistics(model_, t, s); }
+  [[nodiscard]] double divergence(const double* t, const double* s, double* scratch) const {
+    return divergence_of(model_, t, s, scratch);
+  }
+
+ private:
+  Bare model_;
+  index_t columns_;
+};
+
+}  // namespace detail
+
+/// The model type that `bind` gives for a family.
+template <class Family>
+using model_of =
+    detail::completed<decltype(detail::bare_model(std::declval<const Family&>(), index_t{}))>;
+
+/// The family's name in messages.
+template <class Family>
+[[nodiscard]] std::string family_name() {
+  if constexpr (detail::has<detail::name_t, Family>) {
+    return Family::name();
+  } else {
+    return "the family";
+  }
+}
+
+/// Binds without looking at data: checks the hyperparameters against the number of columns.
+template <class Family>
+[[nodiscard]] model_of<Family> bind(const Family& family, index_t columns) {
+  require(columns >= 1, "X has no columns; at least one is needed");
+  if constexpr (detail::has<detail::parameters_t, Family>) check_parameters(family, columns);
+  return {detail::bare_model(family, columns), columns};
+}
+
+/// Refuses a table that the family does not take, naming the first bad cell.
+template <class Family>
+void check_data(const Family& family, const table_view& X) {
+  domain d;
+  std::string name = family_name<Family>();
+  if constexpr (detail::has<detail::takes_t, Family>) d = family.takes();
+  check_table(X, d, name);
+  if constexpr (detail::has<detail::check_t, Family>) family.check(X);
+}
+
+/// The edge of every algorithm: checks the hyperparameters and the table, returns the model.
+template <class Family>
+[[nodiscard]] model_of<Family> bind(const Family& family, const table_view& X) {
+  check_data(family, X);
+  return bind(family, X.columns());
+}
+
+}  // namespace bhclust

@@ -1,0 +1,72 @@
+/// @file
+/// Counts in independent columns: x ~ Poisson(rate), rate ~ Gamma(shape a, rate b).
+#pragma once
+
+#include <bhclust/detail/special.hpp>
+#include <bhclust/independent.hpp>
+#include <bhclust/parameter.hpp>
+
+#include <array>
+#include <cmath>
+
+namespace bhclust {
+
+namespace detail {
+
+/// Statistics: n, Σx, Σ lnΓ(x+1).
+struct poisson_gamma_column {
+  double shape, rate, log_rate;
+
+  poisson_gamma_column(double a, double b) : shape(a), rate(b), log_rate(std::log(b)) {}
+
+  [[nodiscard]] static index_t width() noexcept { return 3; }
+
+  static void observe(double x, double* t) noexcept {
+    t[0] += 1.0;
+    t[1] += x;
+    t[2] += log_gamma(x + 1.0);
+  }
+
+  /// a log(b/(b+n)) and s log(b+n) are kept apart: neither cancels for n << b.
+  [[nodiscard]] double log_marginal(const double* t) const noexcept {
+    return log_gamma_ratio(shape, t[1]) - shape * std::log1p(t[0] / rate) -
+           t[1] * std::log(rate + t[0]) - t[2];
+  }
+
+  /// n (u log u - u), u = x̄ + smoothing (Lee & Choi 2015).
+  [[nodiscard]] static double potential(const double* t) noexcept {
+    constexpr double smoothing = 0.01;
+    if (t[0] == 0.0) return 0.0;
+    const double u = t[1] / t[0] + smoothing;
+    return t[0] * (u * std::log(u) - u);
+  }
+};
+
+}  // namespace detail
+
+/// Poisson counts with a Gamma prior on each column's rate.
+struct PoissonGamma {
+  parameter shape = 1.0;
+  parameter rate = 1.0;
+
+  static constexpr const char* doc =
+      "Counts 0, 1, 2, ... in independent columns: Poisson with a Gamma(shape, rate) prior on each "
+      "column's rate. Dense tables may have missing cells (NaN); CSR tables are taken as they are.";
+
+  [[nodiscard]] static const char* name() { return "PoissonGamma"; }
+  [[nodiscard]] static domain takes() { return {cell::count, true, true}; }
+  [[nodiscard]] static std::array<parameter_field<PoissonGamma>, 2> parameters() {
+    return {{{"shape", &PoissonGamma::shape, range::positive, bhclust::shape::per_column,
+              "prior shape of the rates"},
+             {"rate", &PoissonGamma::rate, range::positive, bhclust::shape::per_column,
+              "prior rate (inverse scale) of the rates"}}};
+  }
+
+  [[nodiscard]] auto bind(index_t columns) const {
+    std::vector<detail::poisson_gamma_column> all;
+    for (index_t j = 0; j < columns; ++j) all.emplace_back(shape[j], rate[j]);
+    return independent<detail::poisson_gamma_column>(std::move(all));
+  }
+};
+
+}  // namespace bhclust

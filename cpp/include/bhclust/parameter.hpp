@@ -1,0 +1,121 @@
+/// @file
+/// Hyperparameters: scalars that stand for every column, or one value a column.
+#pragma once
+
+#include <bhclust/domain.hpp>
+#include <bhclust/types.hpp>
+
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+
+/// A scalar, a vector (one value a column) or a square matrix (row after row; symmetric).
+class parameter {
+ public:
+  parameter(double scalar) : values_{scalar} {}  // NOLINT(google-explicit-constructor)
+  parameter(std::initializer_list<double> values) : values_(values), rank_(1) {}
+  parameter(std::vector<double> values)  // NOLINT(google-explicit-constructor)
+      : values_(std::move(values)), rank_(1) {}
+  /// A d × d matrix.
+  [[nodiscard]] static parameter matrix(std::vector<double> row_major) {
+    parameter p(std::move(row_major));
+    p.rank_ = 2;
+    return p;
+  }
+
+  /// 0 scalar, 1 vector, 2 matrix.
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] index_t size() const noexcept { return static_cast<index_t>(values_.size()); }
+  /// The value for column j (of a scalar: the scalar).
+  [[nodiscard]] double operator[](index_t j) const noexcept {
+    return values_[static_cast<std::size_t>(rank_ == 0 ? 0 : j)];
+  }
+  [[nodiscard]] const std::vector<double>& values() const noexcept { return values_; }
+
+  friend bool operator==(const parameter& a, const parameter& b) {
+    return a.rank_ == b.rank_ && a.values_ == b.values_;
+  }
+  friend bool operator!=(const parameter& a, const parameter& b) { return !(a == b); }
+
+ private:
+  std::vector<double> values_;
+  int rank_ = 0;
+};
+
+/// The values a hyperparameter may take.
+enum class range { real, positive, non_negative, whole };
+
+/// The shapes a hyperparameter may take; smaller ones are always allowed too, but `vector_only`.
+enum class shape { scalar, per_column, matrix, vector_only };
+
+/// One hyperparameter of a family: the keyword, where it is kept, and what it may be. The list of
+/// these is all that checks, the Python classes and persistence need to know of a family.
+template <class Family>
+struct parameter_field {
+  const char* name;
+  parameter Family::* member;
+  range values;
+  bhclust::shape shape;
+  const char* meaning;
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool in_range(range r, double x) noexcept {
+  if (!std::isfinite(x)) return false;
+  switch (r) {
+    case range::real: return true;
+    case range::positive: return x > 0.0;
+    case range::non_negative: return x >= 0.0;
+    case range::whole: return x >= 1.0 && x == std::floor(x);
+  }
+  return false;
+}
+
+[[nodiscard]] inline const char* wanted(range r) noexcept {
+  switch (r) {
+    case range::real: return "finite";
+    case range::positive: return "finite and above 0";
+    case range::non_negative: return "finite and at least 0";
+    case range::whole: return "a whole number of at least 1";
+  }
+  return "";
+}
+
+inline void check_parameter(const parameter& p, const char* name, range r, shape s,
+                            index_t columns) {
+  const auto d = std::to_string(columns);
+  const bool fits = p.rank() == 0   ? s != shape::vector_only
+                    : p.rank() == 1 ? s != shape::scalar && p.size() == columns
+                                    : s == shape::matrix && p.size() == columns * columns;
+  require(fits, [&] {
+    return std::string(name) + " has " + std::to_string(p.size()) + " values in " +
+           std::to_string(p.rank()) + " dimension(s); for " + d + " columns it must be " +
+           (s == shape::vector_only ? "" : "a scalar") +
+           (s == shape::scalar ? "" : (s == shape::vector_only ? "" : " or ") + d + " values") +
+           (s == shape::matrix ? " or a " + d + " x " + d + " matrix" : "");
+  });
+  for (index_t j = 0; j < p.size(); ++j) {
+    const double x = p.values()[static_cast<std::size_t>(j)];
+    require(in_range(p.rank() == 2 ? range::real : r, x), [&] {
+      return std::string(name) + (p.rank() == 0 ? "" : "[" + std::to_string(j) + "]") + " is " +
+             number(x) + "; it must be " + wanted(r);
+    });
+  }
+}
+
+}  // namespace detail
+
+/// Refuses hyperparameters that are out of range or do not fit the number of columns.
+template <class Family>
+void check_parameters(const Family& family, index_t columns) {
+  for (const auto& field : Family::parameters()) {
+    detail::check_parameter(family.*field.member, field.name, field.values, field.shape, columns);
+  }
+}
+
+}  // namespace bhclust
