@@ -15,7 +15,7 @@ PACKAGE_SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
   $(shell find cpp python third_party -type f -not -name '*.pyc')
 CXX_FILES = $(shell git ls-files -co --exclude-standard '*.hpp' '*.cpp')
 
-.PHONY: help setup demo test asan tsan bench lint stubs clean
+.PHONY: help setup demo test asan tsan bench lint format stubs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -23,6 +23,7 @@ help: ## list the targets
 
 setup: $(PACKAGE) $(TOOLS) ## what the other targets need: .venv, Debian packages
 	@tools/need_header.sh doctest/doctest.h doctest-dev 'the C++ tests'
+	@tools/need_header.sh nlohmann/json.hpp nlohmann-json3-dev 'the C++ tests'
 	@tools/need_header.sh benchmark/benchmark.h libbenchmark-dev 'the benchmarks'
 
 demo: $(PACKAGE) ## cluster a real table, draw it, sum it up
@@ -55,6 +56,10 @@ lint: setup ## style, types, stubs, clang-tidy
 	clang-format --dry-run -Werror $(CXX_FILES)
 	tools/stubs.sh check
 	$(CMAKE) --preset tidy -B $(BUILD)/tidy && cmake --build $(BUILD)/tidy
+
+format: setup ## put every file into the house's style
+	ruff check --fix-only --quiet && ruff format
+	clang-format -i $(CXX_FILES)
 
 stubs: setup ## write the type stubs of bhclust._core anew
 	tools/stubs.sh write

@@ -53,6 +53,17 @@ function(bhclust_find_doctest)
   endif()
 endfunction()
 
+function(bhclust_find_json)
+  find_package(nlohmann_json 3.11 CONFIG QUIET)
+  if(NOT TARGET nlohmann_json::nlohmann_json AND BHCLUST_DOWNLOAD)
+    bhclust_download_headers(
+      nlohmann_json::nlohmann_json nlohmann_json
+      https://github.com/nlohmann/json/releases/download/v3.11.2/include.zip)
+  elseif(NOT TARGET nlohmann_json::nlohmann_json)
+    bhclust_missing("nlohmann's JSON for its tests" "Install it (Debian's nlohmann-json3-dev)")
+  endif()
+endfunction()
+
 function(bhclust_find_benchmark)
   find_package(benchmark 1.7 CONFIG QUIET)
   if(NOT TARGET benchmark::benchmark_main AND BHCLUST_DOWNLOAD)
