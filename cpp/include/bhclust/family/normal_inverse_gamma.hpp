@@ -1,0 +1,111 @@
+/// @file
+/// Reals in independent columns: x ~ N(μ, v), μ ~ N(mean, v/κ), v ~ InverseGamma(a, b).
+#pragma once
+
+#include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/special.hpp>
+#include <bhclust/independent.hpp>
+#include <bhclust/parameter.hpp>
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+
+namespace detail {
+
+struct normal_inverse_gamma_column : moments_column {
+  double mean, kappa, a, b;
+
+  normal_inverse_gamma_column(double m0, double k0, double a0, double b0)
+      : mean(m0), kappa(k0), a(a0), b(b0) {}
+
+  /// b_n - b, b_n the posterior's.
+  [[nodiscard]] double growth(const moments& c) const noexcept {
+    const double y = c.offset(mean);
+    return 0.5 * (c.squares + (kappa / (kappa + c.n)) * c.n * y * y);
+  }
+
+  /// a log(b / b_n) and n/2 log(b_n) are kept apart: neither cancels for n << a.
+  [[nodiscard]] double log_marginal(const double* t) const noexcept {
+    const auto c = moments::load(t);
+    if (c.n == 0.0) return 0.0;
+    const double more = growth(c);
+    return log_gamma_ratio(a, 0.5 * c.n) - a * log1p_ratio(more, b) -
+           0.5 * (c.n * (ln_2pi + std::log(b + more)) + log1p_ratio(c.n, kappa));
+  }
+
+  /// Added to variances in the potential, so that a singleton's is finite: a hundredth of the
+  /// variance that the prior expects within a cluster, which makes divergences free of units.
+  [[nodiscard]] double smoothing() const noexcept { return 0.01 * (b / a); }
+
+  /// -n/2 log(v + ε), v the cluster's variance.
+  [[nodiscard]] double potential(const double* t) const noexcept {
+    const auto c = moments::load(t);
+    return c.n == 0.0 ? 0.0 : -0.5 * c.n * std::log(c.squares / c.n + smoothing());
+  }
+
+  /// ½ Σ n_i log(w / w_i) over both clusters, w the smoothed variances, split at the pooled
+  /// variance within the two: what their means' distance adds, and what their variances' difference
+  /// adds. All terms are >= 0, so none cancels.
+  [[nodiscard]] double divergence(const double* t, const double* s) const noexcept {
+    const auto c0 = moments::load(t);
+    const auto c1 = moments::load(s);
+    if (c0.n == 0.0 || c1.n == 0.0) return 0.0;
+    const double n = c0.n + c1.n;
+    const double y = c0.offset(c1);
+    const double within = (c0.squares + c1.squares) / n + smoothing();
+    const double between = (c0.n * c1.n / n) * (y * y);
+    const double w0 = c0.squares / c0.n + smoothing();
+    const double w1 = c1.squares / c1.n + smoothing();
+    const double slope = (w0 - w1) / within;
+    return 0.5 * (n * log1p_ratio(between / n, within) +
+                  (c0.n * ratio_gap(c1.n / n * slope, w0 / within) +
+                   c1.n * ratio_gap(-(c0.n / n * slope), w1 / within)));
+  }
+
+ private:
+  /// x - log(1 + x), given 1 + x as well, which keeps its digits where x is near -1.
+  [[nodiscard]] static double ratio_gap(double x, double one_plus) noexcept {
+    return std::fabs(x) < 0.25 ? log1p_gap(x) : x - std::log(one_plus);
+  }
+};
+
+}  // namespace detail
+
+/// Normal columns of unknown mean and variance with the conjugate prior on each column.
+struct NormalInverseGamma {
+  parameter mean = 0.0;
+  parameter kappa = 1.0;
+  parameter a = 1.0;
+  parameter b = 1.0;
+
+  static constexpr const char* doc =
+      "Real numbers in independent columns: Normal with a Normal-inverse-gamma prior on each "
+      "column's mean and variance: mean ~ Normal(mean, variance / kappa), variance ~ "
+      "InverseGamma(a, b). Missing cells are NaN.";
+
+  [[nodiscard]] static const char* name() { return "NormalInverseGamma"; }
+  [[nodiscard]] static domain takes() { return {cell::real, true, false}; }
+  [[nodiscard]] static std::array<parameter_field<NormalInverseGamma>, 4> parameters() {
+    using F = NormalInverseGamma;
+    return {
+        {{"mean", &F::mean, range::real, shape::per_column, "prior mean of the clusters' means"},
+         {"kappa", &F::kappa, range::positive, shape::per_column,
+          "how many rows the prior mean is worth"},
+         {"a", &F::a, range::positive, shape::per_column,
+          "prior shape of the variances: half the number of rows the prior is worth"},
+         {"b", &F::b, range::positive, shape::per_column,
+          "prior scale of the variances: b / a is a typical variance within a cluster"}}};
+  }
+
+  [[nodiscard]] auto bind(index_t columns) const {
+    std::vector<detail::normal_inverse_gamma_column> all;
+    for (index_t j = 0; j < columns; ++j) all.emplace_back(mean[j], kappa[j], a[j], b[j]);
+    return independent<detail::normal_inverse_gamma_column>(std::move(all));
+  }
+};
+
+}  // namespace bhclust

@@ -1,0 +1,330 @@
+/// @file
+/// Reals with full covariance: x ~ N(μ, Σ), μ ~ N(mean, Σ/κ), Σ ~ InverseWishart(ν, Ψ).
+#pragma once
+
+#include <bhclust/detail/cholesky.hpp>
+#include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/special.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/parameter.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+
+namespace detail {
+
+/// Statistics: n, the mean as pairs (d high parts, d low parts), the scatter about the mean as a
+/// lower triangle. Scores are taken in units of the prior: Ψ = L Lᵀ, S ← L⁻¹ S L⁻ᵀ; then
+/// determinants are those of I + S, whose digits do not depend on the scale of the data.
+class normal_inverse_wishart_model {
+ public:
+  normal_inverse_wishart_model(std::vector<double> mean, double kappa, double nu,
+                               std::vector<double> psi_factor)
+      : mean_(std::move(mean)),
+        kappa_(kappa),
+        nu_(nu),
+        factor_(std::move(psi_factor)),
+        log_det_psi_(log_determinant(factor_.data(), d())) {}
+
+  [[nodiscard]] index_t d() const noexcept { return static_cast<index_t>(mean_.size()); }
+  [[nodiscard]] index_t width() const noexcept { return 1 + 2 * d() + triangle(d()); }
+
+  void observe(const row_view& row, double* t) const noexcept {
+    const double n = t[0] + 1.0;
+    double* s = scatter(t);
+    for (index_t i = 0; i < d(); ++i) {
+      const double step = (row.value(i) - t[1 + i]) - low(t)[i];
+      for (index_t k = 0; k <= i; ++k) {
+        *s++ += step * ((row.value(k) - t[1 + k]) - low(t)[k]) * (t[0] / n);
+      }
+    }
+    for (index_t i = 0; i < d(); ++i) {
+      add_to_pair(t[1 + i], low(t)[i], ((row.value(i) - t[1 + i]) - low(t)[i]) / n);
+    }
+    t[0] = n;
+  }
+
+  void merge(double* t, const double* s) const noexcept {
+    if (s[0] == 0.0) return;
+    if (t[0] == 0.0) {
+      std::copy_n(s, width(), t);
+      return;
+    }
+    const double n = t[0] + s[0];
+    const index_t size = triangle(d());
+    for (index_t e = 0; e < size; ++e) scatter(t)[e] += scatter(s)[e];
+    add_between(t, s, t[0] * s[0] / n);
+    shift_mean(t, s, s[0] / n);
+    t[0] = n;
+  }
+
+  void remove(double* t, const double* s) const noexcept {
+    if (s[0] == 0.0) return;
+    const double left = t[0] - s[0];
+    if (left < 0.5) {
+      std::fill_n(t, width(), 0.0);
+      return;
+    }
+    const index_t size = triangle(d());
+    for (index_t e = 0; e < size; ++e) scatter(t)[e] -= scatter(s)[e];
+    add_between(t, s, -(t[0] * s[0] / left));
+    if (left < 1.5) std::fill_n(scatter(t), size, 0.0);
+    for (index_t i = 0; i < d(); ++i) {
+      double& diagonal = scatter(t)[triangle(i) + i];
+      diagonal = std::max(0.0, diagonal);
+    }
+    shift_mean(t, s, -(s[0] / left));
+    t[0] = left;
+  }
+
+  [[nodiscard]] double log_marginal(const double* t) const {
+    const double n = t[0];
+    const auto dim = static_cast<double>(d());
+    if (n == 0.0) return 0.0;
+    const double growth = log_det_growth(t);
+    return log_multigamma_ratio(0.5 * nu_, 0.5 * n, d()) - 0.5 * (nu_ + n) * growth -
+           0.5 * n * (dim * ln_pi + log_det_psi_) - 0.5 * dim * log1p_ratio(n, kappa_);
+  }
+
+  /// -n/2 log |C|, C = S/n + E: the covariance of the cluster, smoothed by a hundredth of Ψ/ν,
+  /// which is typical of the covariance within a cluster; so divergences are free of units.
+  [[nodiscard]] double potential(const double* t) const {
+    if (t[0] == 0.0) return 0.0;
+    std::vector<double> c(static_cast<std::size_t>(triangle(d())));
+    covariance(t, c.data());
+    return -0.5 * t[0] * (smoothed_log_det(c.data()) + log_det_psi_);
+  }
+
+  /// ½ Σ n_i (log |C| - log |C_i|) over both clusters, split at the pooled covariance W within
+  /// them: what their means' distance adds, and what their covariances' difference adds. All terms
+  /// are
+  /// >= 0, so none cancels. O(d³).
+  [[nodiscard]] double divergence(const double* t, const double* s) const {
+    if (t[0] == 0.0 || s[0] == 0.0) return 0.0;
+    const double n = t[0] + s[0];
+    const index_t size = triangle(d());
+    std::vector<double> work(static_cast<std::size_t>(4 * size + d()));
+    double* c0 = work.data();
+    double* c1 = c0 + size;
+    double* within = c1 + size;
+    double* difference = within + size;
+    double* apart = difference + size;
+    covariance(t, c0);
+    covariance(s, c1);
+    for (index_t e = 0; e < size; ++e) {
+      within[e] = (t[0] * c0[e] + s[0] * c1[e]) / n;
+      difference[e] = c0[e] - c1[e];
+    }
+    const double log_det = smoothed_log_det(within);
+    for (index_t i = 0; i < d(); ++i) apart[i] = offset(t, s, i);
+    solve_lower(factor_.data(), apart, d());
+    solve_lower(within, apart, d());
+    const double between = n * std::log1p(t[0] * s[0] / (n * n) * dot(apart, apart, d()));
+    if (t[0] == 1.0 && s[0] == 1.0) return 0.5 * between;
+    whiten(within, difference, d());
+    double* scratch = within;
+    return 0.5 * (between + (t[0] * covariance_gap(difference, s[0] / n, c0, log_det, scratch) +
+                             s[0] * covariance_gap(difference, -(t[0] / n), c1, log_det, scratch)));
+  }
+
+ private:
+  [[nodiscard]] double* low(double* t) const noexcept { return t + 1 + d(); }
+  [[nodiscard]] const double* low(const double* t) const noexcept { return t + 1 + d(); }
+  [[nodiscard]] double* scatter(double* t) const noexcept { return t + 1 + 2 * d(); }
+  [[nodiscard]] const double* scatter(const double* t) const noexcept { return t + 1 + 2 * d(); }
+
+  /// Coordinate i of the means' difference.
+  [[nodiscard]] double offset(const double* t, const double* s, index_t i) const noexcept {
+    return (t[1 + i] - s[1 + i]) + (low(t)[i] - low(s)[i]);
+  }
+
+  void add_between(double* t, const double* s, double weight) const noexcept {
+    double* e = scatter(t);
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k) *e++ += offset(t, s, i) * offset(t, s, k) * weight;
+    }
+  }
+
+  /// Moves t's mean towards s's by a share of their distance.
+  void shift_mean(double* t, const double* s, double share) const noexcept {
+    for (index_t i = 0; i < d(); ++i) {
+      add_to_pair(t[1 + i], low(t)[i], -(offset(t, s, i) * share));
+    }
+  }
+
+  /// c ← the cluster's covariance in units of the prior, not smoothed.
+  void covariance(const double* t, double* c) const noexcept {
+    const index_t size = triangle(d());
+    for (index_t e = 0; e < size; ++e) c[e] = scatter(t)[e] / t[0];
+    if (t[0] > 1.0) whiten(factor_.data(), c, d());
+  }
+
+  /// E in units of the prior.
+  [[nodiscard]] double smoothing() const noexcept { return 0.01 / nu_; }
+
+  /// Smooths a covariance and replaces it by its Cholesky factor; its log determinant.
+  double smoothed_log_det(double* c) const noexcept {
+    for (index_t i = 0; i < d(); ++i) c[triangle(i) + i] += smoothing();
+    cholesky(c, d(), smoothing());
+    return log_determinant(c, d());
+  }
+
+  /// tr(B) - log |I + B| >= 0 for I + B = W⁻¹ C_i, B = share · `difference`. `c` = C_i, unsmoothed,
+  /// is for the case that I + B is too near singular to be factored; it and `scratch` are
+  /// overwritten.
+  double covariance_gap(const double* difference, double share, double* c, double log_det_within,
+                        double* scratch) const noexcept {
+    constexpr double lowest = -0.75;
+    const index_t size = triangle(d());
+    double trace = 0.0;
+    double gap = 0.0;
+    bool near_singular = false;
+    for (index_t e = 0; e < size; ++e) scratch[e] = share * difference[e];
+    for (index_t i = 0; i < d(); ++i) trace += scratch[triangle(i) + i];
+    for (index_t i = 0; i < d(); ++i) {
+      const double removed = factor_row_one_plus(scratch, i, lowest);
+      const double more = scratch[triangle(i) + i];
+      near_singular = near_singular || more == lowest;
+      gap += removed + log1p_gap(more);
+    }
+    if (near_singular) gap = trace - (smoothed_log_det(c) - log_det_within);
+    return std::max(0.0, gap);
+  }
+
+  /// log |Ψ_n| - log |Ψ|, >= 0. The mean's distance from the prior's enters as a rank-one update,
+  /// as it may be far greater than the scatter.
+  [[nodiscard]] double log_det_growth(const double* t) const {
+    const index_t size = triangle(d());
+    std::vector<double> work(static_cast<std::size_t>(size + d()));
+    double* a = work.data();
+    double* y = a + size;
+    for (index_t i = 0; i < d(); ++i) {
+      y[i] = (t[1 + i] - mean_[static_cast<std::size_t>(i)]) + low(t)[i];
+    }
+    solve_lower(factor_.data(), y, d());
+    std::copy_n(scatter(t), size, a);
+    whiten(factor_.data(), a, d());
+    double growth = 0.0;
+    double distance = 0.0;
+    for (index_t i = 0; i < d(); ++i) {
+      factor_row_one_plus(a, i, 0.0);
+      const double* row = a + triangle(i);
+      y[i] -= dot(row, y, i);
+      growth += std::log1p(row[i]);
+      distance += y[i] * y[i] / (1.0 + row[i]);
+    }
+    return growth + std::log1p(kappa_ / (kappa_ + t[0]) * t[0] * distance);
+  }
+
+  std::vector<double> mean_;
+  double kappa_, nu_;
+  std::vector<double> factor_;  ///< L
+  double log_det_psi_;
+};
+
+}  // namespace detail
+
+/// Normal rows of unknown mean and full covariance with the conjugate prior.
+struct NormalInverseWishart {
+  parameter mean = 0.0;
+  parameter kappa = 1.0;
+  parameter nu = 3.0;
+  parameter psi = 1.0;
+
+  static constexpr const char* doc =
+      "Real rows with correlated columns: Normal with a Normal-inverse-Wishart prior: mean ~ "
+      "Normal(mean, covariance / kappa), covariance ~ InverseWishart(nu, psi). psi is a scalar "
+      "(times "
+      "the identity), a diagonal, or a full matrix; nu must exceed the number of columns less one. "
+      "Takes no missing cells.";
+
+  [[nodiscard]] static const char* name() { return "NormalInverseWishart"; }
+  [[nodiscard]] static domain takes() { return {cell::real, false, false}; }
+  [[nodiscard]] static std::array<parameter_field<NormalInverseWishart>, 4> parameters() {
+    using F = NormalInverseWishart;
+    return {
+        {{"mean", &F::mean, range::real, shape::per_column, "prior mean of the clusters' means"},
+         {"kappa", &F::kappa, range::positive, shape::scalar,
+          "how many rows the prior mean is worth"},
+         {"nu", &F::nu, range::positive, shape::scalar,
+          "degrees of freedom: how many rows the prior covariance is worth; above columns - 1"},
+         {"psi", &F::psi, range::positive, shape::matrix,
+          "prior scale matrix: psi / nu is a typical covariance within a cluster"}}};
+  }
+
+  [[nodiscard]] auto bind(index_t columns) const {
+    require(nu[0] > static_cast<double>(columns) - 1.0, [&] {
+      return "nu is " + detail::number(nu[0]) + "; for " + std::to_string(columns) +
+             " columns it must be above " + std::to_string(columns - 1) + " (" +
+             std::to_string(columns + 2) + " is a usual choice)";
+    });
+    std::vector<double> m;
+    for (index_t j = 0; j < columns; ++j) m.push_back(mean[j]);
+    return detail::normal_inverse_wishart_model(std::move(m), kappa[0], nu[0], psi_factor(columns));
+  }
+
+ private:
+  [[nodiscard]] double psi_entry(index_t i, index_t k, index_t d) const noexcept {
+    if (psi.rank() == 2) return psi[i * d + k];
+    return i == k ? psi[i] : 0.0;
+  }
+
+  /// psi's Cholesky factor, by way of its correlations, which makes the checks independent of
+  /// units.
+  [[nodiscard]] std::vector<double> psi_factor(index_t d) const {
+    constexpr double singular = 1e-14;
+    std::vector<double> sd, lower;
+    for (index_t i = 0; i < d; ++i) sd.push_back(std::sqrt(psi_diagonal(i, d)));
+    for (index_t i = 0; i < d; ++i) {
+      for (index_t k = 0; k <= i; ++k) lower.push_back(psi_correlation(i, k, d, sd));
+    }
+    const index_t bad = detail::cholesky(lower.data(), d, singular);
+    require(bad == d, [&] {
+      const auto size = std::to_string(bad + 1);
+      return "psi is not positive definite: its leading " + size + " x " + size +
+             " block is singular or indefinite; add to its diagonal";
+    });
+    for (index_t i = 0; i < d; ++i) {
+      for (index_t k = 0; k <= i; ++k) {
+        lower[static_cast<std::size_t>(detail::triangle(i) + k)] *= sd[static_cast<std::size_t>(i)];
+      }
+    }
+    return lower;
+  }
+
+  [[nodiscard]] double psi_diagonal(index_t i, index_t d) const {
+    const double x = psi_entry(i, i, d);
+    require(x > 0.0, [&] {
+      return "psi[" + std::to_string(i) + "][" + std::to_string(i) + "] is " + detail::number(x) +
+             "; psi must be positive definite, with a diagonal above 0";
+    });
+    return x;
+  }
+
+  [[nodiscard]] double psi_correlation(index_t i, index_t k, index_t d,
+                                       const std::vector<double>& sd) const {
+    constexpr double rounding = 1e-8;
+    if (i == k) return 1.0;
+    const auto unit = [&](double x) {
+      return x / sd[static_cast<std::size_t>(i)] / sd[static_cast<std::size_t>(k)];
+    };
+    const double below = psi_entry(i, k, d);
+    const double above = psi_entry(k, i, d);
+    require(std::fabs(unit(below) - unit(above)) <= rounding, [&] {
+      const auto place = [](index_t row, index_t column) {
+        return "psi[" + std::to_string(row) + "][" + std::to_string(column) + "]";
+      };
+      return place(i, k) + " is " + detail::number(below) + " but " + place(k, i) + " is " +
+             detail::number(above) + "; psi must be symmetric: use (psi + psi.T) / 2";
+    });
+    return 0.5 * (unit(below) + unit(above));
+  }
+};
+
+}  // namespace bhclust
