@@ -3,6 +3,7 @@ VENV ?= .venv
 BUILD ?= build
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 MAKEFLAGS += --no-print-directory
+export CTEST_PARALLEL_LEVEL ?= $(CMAKE_BUILD_PARALLEL_LEVEL)
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
 PYTHON := $(VENV)/bin/python
@@ -10,6 +11,10 @@ PACKAGE := $(VENV)/.package
 TOOLS := $(VENV)/.tools
 # Without build isolation the compiler sees the same paths every time, so only what changed is rebuilt.
 PIP_INSTALL := $(PYTHON) -m pip install --disable-pip-version-check --quiet --no-build-isolation
+# Uninstalled first: a build asks every installed CMake package for its place, imports ours to do so, and
+# could not mend one that fails to import.
+INSTALL := $(PYTHON) -m pip uninstall --quiet --quiet --yes bhclust && \
+  $(PIP_INSTALL) -C build-dir=$(BUILD)/package
 CMAKE := cmake -DPython_EXECUTABLE=$(abspath $(PYTHON))
 PACKAGE_SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
   $(shell find cpp python third_party -type f -not -name '*.pyc')
@@ -75,12 +80,9 @@ $(VENV)/build-requirements.txt: pyproject.toml | $(PYTHON)
 	$(PYTHON) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" > $@
 	$(PIP_INSTALL) -r $@
 
-# Uninstalled first: a build asks every installed CMake package for its place, imports ours to do so,
-# and could not mend one that fails to import.
 $(PACKAGE): $(PACKAGE_SOURCES) $(VENV)/build-requirements.txt
-	@$(PYTHON) -m pip uninstall --quiet --quiet --yes bhclust
 	@echo 'Building and installing bhclust in $(VENV): some minutes the first time'
-	$(PIP_INSTALL) -C build-dir=$(BUILD)/package '.[all]' && touch $@
+	$(INSTALL) '.[all]' && touch $@
 
 $(TOOLS): pyproject.toml | $(PACKAGE)
-	$(PIP_INSTALL) -C build-dir=$(BUILD)/package '.[all,test,lint]' && touch $@
+	$(INSTALL) '.[all,test,lint]' && touch $@
