@@ -19,6 +19,27 @@ enum class cell {
   code,      ///< a level's number: 0, 1, 2, … (the family knows how many)
 };
 
+/// A cell that the family does not take. what() names row, column, value and remedy; the place is
+/// kept apart for callers whose columns have other numbers or names.
+class cell_error : public std::invalid_argument {
+ public:
+  cell_error(index_t row, index_t column, const std::string& complaint)
+      : std::invalid_argument("X: row " + std::to_string(row) + ", column " +
+                              std::to_string(column) + " " + complaint),
+        row_(row),
+        column_(column),
+        complaint_(complaint) {}
+
+  [[nodiscard]] index_t row() const noexcept { return row_; }
+  [[nodiscard]] index_t column() const noexcept { return column_; }
+  /// What is wrong with the cell, from its value on.
+  [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
+
+ private:
+  index_t row_, column_;
+  std::string complaint_;
+};
+
 /// What tables a family takes.
 struct domain {
   cell cells = cell::real;
@@ -60,13 +81,13 @@ namespace detail {
 
 [[noreturn, gnu::cold]] inline void refuse_cell(const std::string& family, const domain& d,
                                                 index_t row, index_t column, double x) {
-  const std::string where = "X: row " + std::to_string(row) + ", column " + std::to_string(column);
   if (is_missing(x) && !d.missing) {
-    fail(where + " is NaN; " + family +
-         " takes no missing values: drop or impute the row, or use a family that takes them");
+    throw cell_error(row, column, "is NaN; " + family +
+                                      " takes no missing values: drop or impute the row, or use a "
+                                      "family that takes them");
   }
-  fail(where + " is " + number(x) + "; " + family + " takes " + wanted(d.cells) +
-       (d.missing ? " or NaN for missing" : ""));
+  throw cell_error(row, column, "is " + number(x) + "; " + family + " takes " + wanted(d.cells) +
+                                    (d.missing ? " or NaN for missing" : ""));
 }
 
 inline void check_row_layout(const row_view& row, index_t i) {

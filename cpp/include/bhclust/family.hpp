@@ -32,10 +32,11 @@
 ///
 /// and of the family:
 ///
-///     static domain takes();                  // cells, missing, sparse   [dense finite reals]
-///     static const char* name();              // for messages             ["the family"]
+///     domain takes() const;                   // cells, missing, sparse   [dense finite reals]
+///     std::string name() const;               // for messages (may be static) ["the family"]
 ///     static auto parameters();               // array of parameter_field [none]
 ///     void check(const table_view& X) const;  // beyond the domain        [nothing]
+///     void check_data(const table_view& X) const;     // in place of domain and check
 ///     static Family from_data(const table_view& X);   // defaults on the scale of the data
 ///
 /// `bind(family, X)` below checks all of that and returns the model with every optional part filled
@@ -57,13 +58,16 @@ namespace detail {
 template <class F>
 using bind_t = decltype(std::declval<const F&>().bind(index_t{}));
 template <class F>
-using takes_t = decltype(F::takes());
+using takes_t = decltype(std::declval<const F&>().takes());
 template <class F>
-using name_t = decltype(F::name());
+using name_t = decltype(std::declval<const F&>().name());
 template <class F>
 using parameters_t = decltype(F::parameters());
 template <class F>
 using check_t = decltype(std::declval<const F&>().check(std::declval<const table_view&>()));
+template <class F>
+using check_data_t =
+    decltype(std::declval<const F&>().check_data(std::declval<const table_view&>()));
 template <class M>
 using merge_t = decltype(std::declval<const M&>().merge(std::declval<double*>(),
                                                         std::declval<const double*>()));
@@ -198,9 +202,9 @@ using model_of =
 
 /// The family's name in messages.
 template <class Family>
-[[nodiscard]] std::string family_name() {
+[[nodiscard]] std::string family_name(const Family& family) {
   if constexpr (detail::has<detail::name_t, Family>) {
-    return Family::name();
+    return family.name();
   } else {
     return "the family";
   }
@@ -217,11 +221,14 @@ template <class Family>
 /// Refuses a table that the family does not take, naming the first bad cell.
 template <class Family>
 void check_data(const Family& family, const table_view& X) {
-  domain d;
-  std::string name = family_name<Family>();
-  if constexpr (detail::has<detail::takes_t, Family>) d = family.takes();
-  check_table(X, d, name);
-  if constexpr (detail::has<detail::check_t, Family>) family.check(X);
+  if constexpr (detail::has<detail::check_data_t, Family>) {
+    family.check_data(X);
+  } else {
+    domain d;
+    if constexpr (detail::has<detail::takes_t, Family>) d = family.takes();
+    check_table(X, d, family_name(family));
+    if constexpr (detail::has<detail::check_t, Family>) family.check(X);
+  }
 }
 
 /// The edge of every algorithm: checks the hyperparameters and the table, returns the model.

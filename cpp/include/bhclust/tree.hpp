@@ -10,6 +10,13 @@
 
 namespace bhclust {
 
+/// What the cost column of a tree holds.
+enum class cost_kind {
+  none,        ///< nothing: the tree came from elsewhere
+  log_d,       ///< log d of each merge, any sign (greedy BHC)
+  divergence,  ///< d* >= 0 of each merge (RBHC)
+};
+
 /// A forest over n leaves. Nodes 0 … n-1 are the rows; merge t makes node n + t. Each node has at
 /// most one parent, with a larger id. Several roots are a λ-forest; n - 1 merges are one tree.
 class tree {
@@ -33,9 +40,11 @@ class tree {
   [[nodiscard]] const std::vector<index_t>& children() const noexcept { return children_; }
   [[nodiscard]] const std::vector<index_t>& parents() const noexcept { return parent_; }
   [[nodiscard]] const std::vector<index_t>& sizes() const noexcept { return size_; }
-  /// What the algorithm minimised at each merge: log d (greedy BHC) or d* (RBHC); empty when the
-  /// tree came from elsewhere.
+  /// What the algorithm minimised, one value a merge; empty when costs() is cost_kind::none.
   [[nodiscard]] const std::vector<double>& cost() const noexcept { return cost_; }
+  [[nodiscard]] cost_kind costs() const noexcept { return costs_; }
+  /// The cost of an inner node.
+  [[nodiscard]] double cost(index_t node) const noexcept { return cost_[at(node - leaves_)]; }
 
   /// The roots in ascending order. O(nodes).
   [[nodiscard]] std::vector<index_t> roots() const {
@@ -61,15 +70,17 @@ class tree {
   std::vector<index_t> parent_;
   std::vector<index_t> size_;
   std::vector<double> cost_;
+  cost_kind costs_ = cost_kind::none;
 };
 
 /// Grows a forest merge by merge and keeps its invariants.
 class tree_builder {
  public:
   /// n >= 1 rows, no merge yet.
-  explicit tree_builder(index_t leaves) {
+  explicit tree_builder(index_t leaves, cost_kind costs = cost_kind::none) {
     require(leaves >= 1, "a tree needs at least one leaf");
     grown_.leaves_ = leaves;
+    grown_.costs_ = costs;
     const auto n = static_cast<std::size_t>(leaves);
     grown_.size_.reserve(2 * n - 1);
     grown_.parent_.reserve(2 * n - 1);
@@ -80,8 +91,9 @@ class tree_builder {
   [[nodiscard]] index_t nodes() const noexcept { return grown_.nodes(); }
   [[nodiscard]] index_t size(index_t node) const noexcept { return grown_.size(node); }
 
-  /// Merges two roots; the new node's id. Throws when either is not a root of what was built.
-  index_t join(index_t a, index_t b) {
+  /// Merges two roots; the new node's id. Throws when either is not a root of what was built. The
+  /// cost is kept when the tree has costs.
+  index_t join(index_t a, index_t b, double cost = 0.0) {
     require_root(a);
     require_root(b);
     const index_t made = nodes();
@@ -95,21 +107,11 @@ class tree_builder {
     grown_.parent_[tree::at(b)] = made;
     grown_.size_.push_back(grown_.size(a) + grown_.size(b));
     grown_.parent_.push_back(-1);
+    if (grown_.costs_ != cost_kind::none) grown_.cost_.push_back(cost);
     return made;
   }
 
-  /// As above, with the cost of the merge; a tree has costs for all its merges or for none.
-  index_t join(index_t a, index_t b, double cost) {
-    const index_t made = join(a, b);
-    grown_.cost_.push_back(cost);
-    return made;
-  }
-
-  [[nodiscard]] tree finish() && {
-    require(grown_.cost_.empty() || static_cast<index_t>(grown_.cost_.size()) == grown_.merges(),
-            "a tree has costs for all its merges or for none");
-    return std::move(grown_);
-  }
+  [[nodiscard]] tree finish() && { return std::move(grown_); }
 
  private:
   void require_root(index_t node) const {
@@ -123,21 +125,20 @@ class tree_builder {
   tree grown_;
 };
 
-/// A forest from its merges: `children` holds two ids a merge, `cost` one value a merge or nothing.
+/// A forest from its merges: `children` holds two ids a merge, `cost` one value a merge, or nothing
+/// for cost_kind::none.
 [[nodiscard]] inline tree tree_from_children(index_t leaves, span<const index_t> children,
-                                             span<const double> cost = {}) {
+                                             span<const double> cost = {},
+                                             cost_kind costs = cost_kind::none) {
   require(children.size() % 2 == 0, "children must hold two node ids a merge");
-  require(cost.empty() || cost.size() == children.size() / 2, [&] {
-    return "cost has " + std::to_string(cost.size()) + " values for " +
-           std::to_string(children.size() / 2) + " merges";
+  const index_t merges = children.size() / 2;
+  require(cost.size() == (costs == cost_kind::none ? 0 : merges), [&] {
+    return "there are " + std::to_string(cost.size()) + " costs for " + std::to_string(merges) +
+           " merges";
   });
-  tree_builder grown(leaves);
-  for (index_t t = 0; t < children.size() / 2; ++t) {
-    if (cost.empty()) {
-      grown.join(children[2 * t], children[2 * t + 1]);
-    } else {
-      grown.join(children[2 * t], children[2 * t + 1], cost[t]);
-    }
+  tree_builder grown(leaves, costs);
+  for (index_t t = 0; t < merges; ++t) {
+    grown.join(children[2 * t], children[2 * t + 1], cost.empty() ? 0.0 : cost[t]);
   }
   return std::move(grown).finish();
 }

@@ -2,8 +2,8 @@
 /// Greedy Bayesian hierarchical clustering (Heller & Ghahramani 2005), exact.
 #pragma once
 
-#include <bhclust/detail/indexed_heap.hpp>
-#include <bhclust/detail/live_clusters.hpp>
+#include <bhclust/concentration.hpp>
+#include <bhclust/detail/agglomerate.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/family.hpp>
@@ -11,8 +11,6 @@
 #include <bhclust/tree.hpp>
 
 #include <limits>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 namespace bhclust {
@@ -23,112 +21,47 @@ struct greedy_options {
   progress_function progress{};
 };
 
-/// Refuses a concentration that is not a finite number above 0.
-inline void check_alpha(double alpha) {
-  require(alpha > 0.0 && std::isfinite(alpha), [&] {
-    return "alpha is " + detail::number(alpha) +
-           "; the concentration must be a finite number above 0 (1.0 is a usual choice)";
-  });
-}
-
 namespace detail {
 
-/// The pair a cluster proposes: itself and its best older partner. Order: log d, newer id, older id.
-struct proposal {
-  double log_d;
-  index_t newer, older;
-
-  friend bool operator<(const proposal& a, const proposal& b) noexcept {
-    return std::tie(a.log_d, a.newer, a.older) < std::tie(b.log_d, b.newer, b.older);
-  }
-};
-
-/// "The newer cluster owns the pair": a live cluster keeps its best partner among older ones. That
-/// entry never improves, as clusters are only born newer; it goes stale when its partner dies, is
-/// then still a lower bound, and is searched again only when it reaches the top of the heap.
-template <class Store>
-class greedy_run {
+/// log d as the cost of a pair. With S_c = log(p̃_T(c) / p̃_H(c)) and bias_c = S_c + lnΓ(n_c):
+/// log d(a, b) = bias_a + bias_b + log α - lnΓ(n_a + n_b) - (L_ab - L_a - L_b),
+/// in which only L_ab is new to a pair, and nothing large cancels.
+class log_d_rule {
  public:
-  greedy_run(Store store, index_t rows, double alpha, thread_team& team, progress_meter& progress)
-      : clusters_(std::move(store), rows, team, progress),
-        progress_(progress),
-        grown_(rows),
-        heap_(2 * rows - 1),
-        log_alpha_(std::log(alpha)) {
-    log_factorial_.reserve(at(rows + 1));
-    for (index_t m = 0; m <= rows; ++m) {
-      log_factorial_.push_back(m == 0 ? 0.0 : log_gamma(static_cast<double>(m)));
+  static constexpr cost_kind costs = cost_kind::log_d;
+
+  log_d_rule(index_t rows, double alpha) : bias_(at(rows), 0.0), size_(at(rows), 1) {
+    size_term_.reserve(at(rows + 1));
+    size_term_.push_back(0.0);
+    for (index_t m = 1; m <= rows; ++m) {
+      log_factorial_.push_back(log_gamma(static_cast<double>(m)));
+      size_term_.push_back(std::log(alpha) - log_factorial_.back());
     }
-    bias_.assign(at(rows), 0.0);
-    size_.assign(at(rows), 1);
   }
 
-  [[nodiscard]] tree run() && {
-    propose_rows();
-    while (clusters_.live() > 1) {
-      const proposal best = heap_.top_priority();
-      if (clusters_.alive(best.older)) {
-        merge(best);
-      } else {
-        propose(best.newer);
-      }
-    }
-    return std::move(grown_).finish();
+  [[nodiscard]] double cost(index_t a, index_t b, double gain) const noexcept {
+    return ((bias_[at(a)] + bias_[at(b)]) + size_term_[at(size_[at(a)] + size_[at(b)])]) - gain;
   }
+  /// Size 0 keeps the size of a union with a dead slot within the table.
+  void retire(index_t slot) {
+    bias_[at(slot)] = std::numeric_limits<double>::infinity();
+    size_[at(slot)] = 0;
+  }
+  void append(double log_d, index_t size) {
+    bias_.push_back(softplus(log_d) + log_factorial_[at(size - 1)]);
+    size_.push_back(size);
+  }
+  void keep(const std::vector<index_t>& slots) {
+    keep_entries(bias_, slots);
+    keep_entries(size_, slots);
+  }
+  [[nodiscard]] static bool goes_on(double) noexcept { return true; }
 
  private:
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
 
-  /// log d of clusters in slots a and b, from their gain L_ab - L_a - L_b. With
-  /// S_c = log(p̃_T(c) / p̃_H(c)) and bias_c = S_c + lnΓ(n_c), +inf for dead slots:
-  /// log d = bias_a + bias_b + log α - lnΓ(n_a + n_b) - gain.
-  [[nodiscard]] double log_d(index_t a, index_t b, double gain) const noexcept {
-    return ((bias_[at(a)] + bias_[at(b)]) + (log_alpha_ - log_factorial_[at(size_[at(a)] + size_[at(b)])])) - gain;
-  }
-
-  void propose_rows() {
-    const auto best = clusters_.nearest_older(
-        [this](index_t a, index_t b, double gain) { return log_d(a, b, gain); });
-    for (index_t i = 0; i < static_cast<index_t>(best.size()); ++i) put(i, best[at(i)]);
-    progress_.advance(clusters_.live());
-  }
-
-  void put(index_t newer, const neighbour& found) {
-    heap_.put(newer, {found.cost, newer, found.node});
-  }
-
-  void propose(index_t newer) {
-    const index_t end = clusters_.slot(newer);
-    put(newer, clusters_.nearest(newer, end, [this, end](index_t slot, double gain) {
-      return log_d(end, slot, gain);
-    }));
-  }
-
-  void merge(const proposal& best) {
-    const index_t made = grown_.join(best.older, best.newer, best.log_d);
-    for (const index_t child : {best.older, best.newer}) {
-      heap_.erase(child);
-      bias_[at(clusters_.slot(child))] = std::numeric_limits<double>::infinity();
-    }
-    clusters_.merge(best.older, best.newer, made);
-    const index_t size = grown_.size(made);
-    bias_.push_back(softplus(best.log_d) + log_factorial_[at(size)]);
-    size_.push_back(size);
-    if (clusters_.sparse()) {
-      const auto kept = clusters_.compact();
-      keep_entries(bias_, kept);
-      keep_entries(size_, kept);
-    }
-    propose(made);
-    progress_.advance(1);
-  }
-
-  live_clusters<Store> clusters_;
-  progress_meter& progress_;
-  tree_builder grown_;
-  indexed_heap<proposal> heap_;
-  double log_alpha_;
-  std::vector<double> log_factorial_;  ///< lnΓ(m) for sizes m
+  std::vector<double> log_factorial_;  ///< lnΓ(m) at m - 1
+  std::vector<double> size_term_;      ///< log α - lnΓ(m) at m
   std::vector<double> bias_;
   std::vector<index_t> size_;
 };
@@ -142,15 +75,9 @@ template <class Family>
 [[nodiscard]] tree greedy_bhc(const table_view& X, const Family& family,
                               const greedy_options& options = {}) {
   check_alpha(options.alpha);
-  const auto model = bind(family, X);
-  detail::thread_team team(options.n_threads);
-  detail::progress_meter progress(options.progress, 2 * X.rows() - 1);
-  using store = decltype(detail::make_store<detail::evidence_score>(model, X));
-  detail::greedy_run<store> run(detail::make_store<detail::evidence_score>(model, X), X.rows(),
-                                options.alpha, team, progress);
-  tree grown = std::move(run).run();
-  progress.finish();
-  return grown;
+  return detail::agglomerate<detail::evidence_score>(
+      bind(family, X), X, detail::log_d_rule(X.rows(), options.alpha), options.n_threads,
+      options.progress);
 }
 
 }  // namespace bhclust

@@ -1,0 +1,201 @@
+/// @file
+/// RBHC: Bayesian hierarchical clustering in the small-variance limit (Lee & Choi 2015). The cost
+/// of a merge is the Bregman divergence d* >= 0 of family.hpp.
+#pragma once
+
+#include <bhclust/analysis/cut.hpp>
+#include <bhclust/detail/agglomerate.hpp>
+#include <bhclust/detail/live_clusters.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/progress.hpp>
+#include <bhclust/tree.hpp>
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+
+enum class relaxed_method {
+  nn_chain,  ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
+  greedy,    ///< the smallest d* of all pairs at every step: the reference
+};
+
+struct relaxed_options {
+  /// Merges cost less than this (> 0, same units as d*); +inf gives one tree.
+  double lambda = std::numeric_limits<double>::infinity();
+  /// Cut the one tree to this many roots in place of lambda; 0: do not.
+  index_t n_clusters = 0;
+  relaxed_method method = relaxed_method::nn_chain;
+  int n_threads = 0;  ///< 0: all cores; the tree does not depend on it
+  progress_function progress{};
+};
+
+namespace detail {
+
+/// d* as the cost of a pair, up to λ.
+class divergence_rule {
+ public:
+  static constexpr cost_kind costs = cost_kind::divergence;
+
+  divergence_rule(index_t rows, double lambda)
+      : lambda_(lambda), alive_(static_cast<std::size_t>(rows), 1) {}
+
+  [[nodiscard]] double cost(index_t, index_t b, double gain) const noexcept {
+    return alive_[static_cast<std::size_t>(b)] != 0 ? -gain
+                                                    : std::numeric_limits<double>::infinity();
+  }
+  void retire(index_t slot) { alive_[static_cast<std::size_t>(slot)] = 0; }
+  void append(double, index_t) { alive_.push_back(1); }
+  void keep(const std::vector<index_t>& slots) { keep_entries(alive_, slots); }
+  [[nodiscard]] bool goes_on(double cost) const noexcept { return cost < lambda_; }
+
+ private:
+  double lambda_;
+  std::vector<unsigned char> alive_;
+};
+
+/// The nearest-neighbour chain: follow nearest neighbours until two clusters are each other's, merge
+/// them, go on from what is left of the chain. Costs along the chain fall strictly (the cost that
+/// brought a cluster onto the chain is kept and must be beaten), so that ties and rounding cannot
+/// make it run in circles; among equals the predecessor, then the smallest id is nearest.
+template <class Store>
+class chain_run {
+ public:
+  chain_run(Store store, index_t rows, double lambda, thread_team& team, progress_meter& progress)
+      : clusters_(std::move(store), rows, team, progress),
+        lambda_(lambda),
+        progress_(progress),
+        grown_(rows, cost_kind::divergence) {}
+
+  [[nodiscard]] tree run() && {
+    while (clusters_.live() > 1) {
+      if (chain_.empty()) chain_.push_back({infinite, oldest()});
+      const neighbour next = search();
+      const bool forward = next.node >= 0 && next.cost < chain_.back().cost && !on_chain(next.node);
+      if (forward) {
+        chain_.push_back(next);
+      } else {
+        close();
+      }
+    }
+    return std::move(grown_).finish();
+  }
+
+ private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] index_t oldest() {
+    while (!clusters_.alive_slot(first_)) ++first_;
+    return clusters_.node(first_);
+  }
+
+  [[nodiscard]] bool on_chain(index_t node) const noexcept {
+    return node < static_cast<index_t>(on_chain_.size()) && on_chain_[static_cast<std::size_t>(node)] != 0;
+  }
+
+  [[nodiscard]] neighbour search() {
+    const index_t of = chain_.back().node;
+    mark(of, 1);
+    const index_t here = clusters_.slot(of);
+    return clusters_.nearest(of, clusters_.slots(), [this, here](index_t slot, double gain) {
+      return slot != here && clusters_.alive_slot(slot) ? -gain : infinite;
+    });
+  }
+
+  void mark(index_t node, unsigned char on) {
+    if (node >= static_cast<index_t>(on_chain_.size())) {
+      on_chain_.resize(static_cast<std::size_t>(node) + 1, 0);
+    }
+    on_chain_[static_cast<std::size_t>(node)] = on;
+  }
+
+  /// The last two of the chain are reciprocal nearest neighbours: merge them, or, when that costs
+  /// λ or more, both are finished. A lone cluster whose neighbours are all at +inf is finished too.
+  void close() {
+    const neighbour last = take();
+    if (chain_.empty()) {
+      finish(last.node);
+      return;
+    }
+    const neighbour before = take();
+    if (!(last.cost < lambda_)) {
+      finish(last.node);
+      finish(before.node);
+      return;
+    }
+    const auto [a, b] = std::minmax(last.node, before.node);
+    clusters_.merge(a, b, grown_.join(a, b, last.cost));
+    progress_.advance(1);
+    if (clusters_.sparse()) {
+      clusters_.compact();
+      first_ = 0;
+    }
+  }
+
+  [[nodiscard]] neighbour take() {
+    const neighbour end = chain_.back();
+    chain_.pop_back();
+    mark(end.node, 0);
+    return end;
+  }
+
+  void finish(index_t node) {
+    clusters_.retire(node);
+    progress_.advance(1);
+  }
+
+  live_clusters<Store> clusters_;
+  double lambda_;
+  progress_meter& progress_;
+  tree_builder grown_;
+  std::vector<neighbour> chain_;  ///< cost: of the step that led to the node
+  std::vector<unsigned char> on_chain_;
+  index_t first_ = 0;
+};
+
+template <class Model>
+[[nodiscard]] tree nn_chain(const Model& model, const table_view& X, double lambda,
+                            const relaxed_options& options) {
+  thread_team team(options.n_threads);
+  progress_meter progress(options.progress, X.rows());
+  using store = typename store_for<Model, relaxed_score>::type;
+  chain_run<store> run(make_store<relaxed_score>(model, X), X.rows(), lambda, team, progress);
+  tree grown = std::move(run).run();
+  progress.finish();
+  return grown;
+}
+
+inline void check_relaxed_options(const relaxed_options& options, index_t rows) {
+  require(options.lambda > 0.0, [&] {
+    return "lam is " + number(options.lambda) +
+           "; it must be above 0 (+inf gives one tree; then cut it)";
+  });
+  const index_t k = options.n_clusters;
+  require(k >= 0 && k <= rows, [&] {
+    return "n_clusters is " + std::to_string(k) + "; X has " + std::to_string(rows) +
+           " rows, so it must be between 1 and that";
+  });
+  require(k == 0 || !std::isfinite(options.lambda),
+          "lam and n_clusters exclude each other; give one of them");
+}
+
+}  // namespace detail
+
+/// The RBHC forest: trees of merges that cost less than lambda. tree::cost() holds d* of each merge
+/// (raw: it may invert where d* is not reducible; cut.hpp cuts on the running maximum).
+/// O(n²) scores, O(n) memory beyond the statistics; the same forest for any number of threads.
+template <class Family>
+[[nodiscard]] tree relaxed_bhc(const table_view& X, const Family& family,
+                               const relaxed_options& options = {}) {
+  const auto model = bind(family, X);
+  detail::check_relaxed_options(options, X.rows());
+  tree grown = options.method == relaxed_method::nn_chain
+                   ? detail::nn_chain(model, X, options.lambda, options)
+                   : detail::agglomerate<detail::relaxed_score>(
+                         model, X, detail::divergence_rule(X.rows(), options.lambda),
+                         options.n_threads, options.progress);
+  return options.n_clusters == 0 ? grown : forest_of(grown, nodes_at_count(grown, options.n_clusters));
+}
+
+}  // namespace bhclust

@@ -1,0 +1,232 @@
+/// @file
+/// A family chosen at run time, which is itself a Family: algorithms compiled once serve them all.
+/// One virtual call scores a cluster against many, so the erasure costs nothing that can be measured.
+#pragma once
+
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/score.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/types.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+namespace detail {
+
+/// A store of any model.
+class erased_store {
+ public:
+  class query {
+   public:
+    virtual ~query() = default;
+
+   protected:
+    query() = default;
+    query(const query&) = default;
+    query(query&&) = default;
+    query& operator=(const query&) = default;
+    query& operator=(query&&) = default;
+  };
+
+  virtual ~erased_store() = default;
+  [[nodiscard]] virtual std::unique_ptr<query> make_query() const = 0;
+  [[nodiscard]] virtual index_t slots() const = 0;
+  virtual void load(query& q, index_t slot) const = 0;
+  virtual void row(const query& q, index_t begin, index_t end, double* out) const = 0;
+  virtual index_t merge(index_t a, index_t b) = 0;
+  virtual void keep(const std::vector<index_t>& slots) = 0;
+
+ protected:
+  erased_store() = default;
+  erased_store(const erased_store&) = default;
+  erased_store(erased_store&&) = default;
+  erased_store& operator=(const erased_store&) = default;
+  erased_store& operator=(erased_store&&) = default;
+};
+
+template <class Store>
+class erased_store_of final : public erased_store {
+ public:
+  explicit erased_store_of(Store store) : store_(std::move(store)) {}
+
+  [[nodiscard]] std::unique_ptr<query> make_query() const override {
+    return std::make_unique<held_query>();
+  }
+  [[nodiscard]] index_t slots() const override { return store_.slots(); }
+  void load(query& q, index_t slot) const override {
+    store_.load(static_cast<held_query&>(q).held, slot);
+  }
+  void row(const query& q, index_t begin, index_t end, double* out) const override {
+    store_.row(static_cast<const held_query&>(q).held, begin, end, out);
+  }
+  index_t merge(index_t a, index_t b) override { return store_.merge(a, b); }
+  void keep(const std::vector<index_t>& slots) override { store_.keep(slots); }
+
+ private:
+  struct held_query final : query {
+    typename Store::query held;
+  };
+  Store store_;
+};
+
+/// A model of any family.
+class erased_model {
+ public:
+  virtual ~erased_model() = default;
+  [[nodiscard]] virtual index_t width() const = 0;
+  virtual void observe(const row_view& row, double* t) const = 0;
+  [[nodiscard]] virtual double log_marginal(const double* t) const = 0;
+  virtual void merge(double* t, const double* s) const = 0;
+  virtual void remove(double* t, const double* s) const = 0;
+  [[nodiscard]] virtual double divergence(const double* t, const double* s) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
+                                                                 const table_view& X) const = 0;
+
+ protected:
+  erased_model() = default;
+  erased_model(const erased_model&) = default;
+  erased_model(erased_model&&) = default;
+  erased_model& operator=(const erased_model&) = default;
+  erased_model& operator=(erased_model&&) = default;
+};
+
+template <class Model>
+class erased_model_of final : public erased_model {
+ public:
+  explicit erased_model_of(Model model) : model_(std::move(model)) {}
+
+  [[nodiscard]] index_t width() const override { return model_.width(); }
+  void observe(const row_view& row, double* t) const override { model_.observe(row, t); }
+  [[nodiscard]] double log_marginal(const double* t) const override {
+    return model_.log_marginal(t);
+  }
+  void merge(double* t, const double* s) const override { model_.merge(t, s); }
+  void remove(double* t, const double* s) const override { model_.remove(t, s); }
+  [[nodiscard]] double divergence(const double* t, const double* s) const override {
+    std::vector<double> scratch(static_cast<std::size_t>(width()));
+    return model_.divergence(t, s, scratch.data());
+  }
+  [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
+                                                         const table_view& X) const override {
+    if (kind == score_kind::relaxed) return erase(bhclust::detail::make_store<relaxed_score>(model_, X));
+    return erase(bhclust::detail::make_store<evidence_score>(model_, X));
+  }
+
+ private:
+  template <class Store>
+  [[nodiscard]] static std::unique_ptr<erased_store> erase(Store store) {
+    return std::make_unique<erased_store_of<Store>>(std::move(store));
+  }
+  Model model_;
+};
+
+}  // namespace detail
+
+/// A model of any family, by value; copies share it.
+class any_model {
+ public:
+  template <class Score>
+  class store;
+
+  explicit any_model(std::shared_ptr<const detail::erased_model> model)
+      : model_(std::move(model)) {}
+
+  [[nodiscard]] index_t width() const { return model_->width(); }
+  void observe(const row_view& row, double* t) const { model_->observe(row, t); }
+  [[nodiscard]] double log_marginal(const double* t) const { return model_->log_marginal(t); }
+  void merge(double* t, const double* s) const { model_->merge(t, s); }
+  void remove(double* t, const double* s) const { model_->remove(t, s); }
+  [[nodiscard]] double divergence(const double* t, const double* s) const {
+    return model_->divergence(t, s);
+  }
+
+ private:
+  std::shared_ptr<const detail::erased_model> model_;
+};
+
+template <class Score>
+class any_model::store {
+ public:
+  struct query {
+    std::unique_ptr<detail::erased_store::query> held;
+  };
+
+  store(const any_model& model, const table_view& X)
+      : store_(model.model_->make_store(Score::kind, X)) {}
+
+  [[nodiscard]] index_t slots() const { return store_->slots(); }
+  void load(query& q, index_t slot) const {
+    if (!q.held) q.held = store_->make_query();
+    store_->load(*q.held, slot);
+  }
+  void row(const query& q, index_t begin, index_t end, double* out) const {
+    store_->row(*q.held, begin, end, out);
+  }
+  index_t merge(index_t a, index_t b) { return store_->merge(a, b); }
+  void keep(const std::vector<index_t>& slots) { store_->keep(slots); }
+
+ private:
+  std::unique_ptr<detail::erased_store> store_;
+};
+
+/// Any family, by value; copies share it. Models the Family concept.
+class any_family {
+ public:
+  template <class Family, class = std::enable_if_t<!std::is_same_v<Family, any_family>>>
+  any_family(Family family)  // NOLINT(google-explicit-constructor): a family is one of any
+      : held_(std::make_shared<holder<Family>>(std::move(family))) {}
+
+  [[nodiscard]] std::string name() const { return held_->name(); }
+  void check_data(const table_view& X) const { held_->check_data(X); }
+  [[nodiscard]] any_model bind(index_t columns) const { return held_->bind(columns); }
+  /// Whether RBHC can use it.
+  [[nodiscard]] bool relaxable() const { return held_->relaxable(); }
+
+  /// The family, if it is of this type, else nullptr.
+  template <class Family>
+  [[nodiscard]] const Family* get_if() const {
+    const auto* found = dynamic_cast<const holder<Family>*>(held_.get());
+    return found == nullptr ? nullptr : &found->family;
+  }
+
+ private:
+  class holder_base {
+   public:
+    virtual ~holder_base() = default;
+    [[nodiscard]] virtual std::string name() const = 0;
+    virtual void check_data(const table_view& X) const = 0;
+    [[nodiscard]] virtual any_model bind(index_t columns) const = 0;
+    [[nodiscard]] virtual bool relaxable() const = 0;
+
+   protected:
+    holder_base() = default;
+    holder_base(const holder_base&) = default;
+    holder_base(holder_base&&) = default;
+    holder_base& operator=(const holder_base&) = default;
+    holder_base& operator=(holder_base&&) = default;
+  };
+
+  template <class Family>
+  class holder final : public holder_base {
+   public:
+    explicit holder(Family f) : family(std::move(f)) {}
+
+    [[nodiscard]] std::string name() const override { return family_name(family); }
+    void check_data(const table_view& X) const override { bhclust::check_data(family, X); }
+    [[nodiscard]] any_model bind(index_t columns) const override {
+      using model = model_of<Family>;
+      return any_model(std::make_shared<detail::erased_model_of<model>>(
+          bhclust::bind(family, columns)));
+    }
+    [[nodiscard]] bool relaxable() const override { return model_of<Family>::relaxable; }
+
+    const Family family;
+  };
+
+  std::shared_ptr<const holder_base> held_;
+};
+
+}  // namespace bhclust

@@ -1,0 +1,17 @@
+/// @file
+/// The whole library.
+#pragma once
+
+#include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/relaxed.hpp>
+#include <bhclust/analysis/cut.hpp>
+#include <bhclust/analysis/linkage.hpp>
+#include <bhclust/analysis/newick.hpp>
+#include <bhclust/any_family.hpp>
+#include <bhclust/families.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/inference/posterior.hpp>
+#include <bhclust/inference/predictive.hpp>
+#include <bhclust/tree.hpp>
+#include <bhclust/types.hpp>
+#include <bhclust/version.hpp>

@@ -1,0 +1,117 @@
+/// @file
+/// Greedy agglomeration by any pair cost that depends on the two clusters alone.
+#pragma once
+
+#include <bhclust/detail/indexed_heap.hpp>
+#include <bhclust/detail/live_clusters.hpp>
+#include <bhclust/progress.hpp>
+#include <bhclust/tree.hpp>
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// The pair a cluster proposes: itself and its best older partner. Order: cost, newer id, older id.
+struct proposal {
+  double cost;
+  index_t newer, older;
+
+  friend bool operator<(const proposal& a, const proposal& b) noexcept {
+    return std::tie(a.cost, a.newer, a.older) < std::tie(b.cost, b.newer, b.older);
+  }
+};
+
+/// "The newer cluster owns the pair": a live cluster keeps its best partner among older ones. That
+/// entry never improves, as clusters are only born newer; it goes stale when its partner dies, is
+/// then still a lower bound, and is searched again only when it reaches the top of the heap.
+///
+/// `Rule` turns gains into costs and follows the slots:
+///     double cost(index_t a, index_t b, double gain) const   // +inf when b was retired
+///     void retire(index_t slot)
+///     void append(double cost, index_t size)                 // the new youngest slot
+///     void keep(const std::vector<index_t>& slots)
+///     bool goes_on(double cost) const                        // whether a merge at this cost is made
+///     static constexpr cost_kind costs
+template <class Store, class Rule>
+class agglomeration {
+ public:
+  agglomeration(Store store, Rule rule, index_t rows, thread_team& team, progress_meter& progress)
+      : clusters_(std::move(store), rows, team, progress),
+        rule_(std::move(rule)),
+        progress_(progress),
+        grown_(rows, Rule::costs),
+        heap_(2 * rows - 1) {}
+
+  [[nodiscard]] tree run() && {
+    propose_rows();
+    while (clusters_.live() > 1) {
+      const proposal best = heap_.top_priority();
+      if (!clusters_.alive(best.older)) {
+        propose(best.newer);
+      } else if (rule_.goes_on(best.cost)) {
+        merge(best);
+      } else {
+        break;
+      }
+    }
+    return std::move(grown_).finish();
+  }
+
+ private:
+  void propose_rows() {
+    const auto best = clusters_.nearest_older(
+        [this](index_t a, index_t b, double gain) { return rule_.cost(a, b, gain); });
+    for (index_t i = 0; i < static_cast<index_t>(best.size()); ++i) {
+      put(i, best[static_cast<std::size_t>(i)]);
+    }
+    progress_.advance(clusters_.live());
+  }
+
+  void put(index_t newer, const neighbour& found) {
+    heap_.put(newer, {found.cost, newer, found.node});
+  }
+
+  void propose(index_t newer) {
+    const index_t a = clusters_.slot(newer);
+    put(newer, clusters_.nearest(newer, a, [this, a](index_t b, double gain) {
+      return rule_.cost(a, b, gain);
+    }));
+  }
+
+  void merge(const proposal& best) {
+    const index_t made = grown_.join(best.older, best.newer, best.cost);
+    for (const index_t child : {best.older, best.newer}) {
+      heap_.erase(child);
+      rule_.retire(clusters_.slot(child));
+    }
+    clusters_.merge(best.older, best.newer, made);
+    rule_.append(best.cost, grown_.size(made));
+    if (clusters_.sparse()) rule_.keep(clusters_.compact());
+    propose(made);
+    progress_.advance(1);
+  }
+
+  live_clusters<Store> clusters_;
+  Rule rule_;
+  progress_meter& progress_;
+  tree_builder grown_;
+  indexed_heap<proposal> heap_;
+};
+
+/// Runs an agglomeration over the store of a model.
+template <class Score, class Model, class Rule>
+[[nodiscard]] tree agglomerate(const Model& model, const table_view& X, Rule rule, int n_threads,
+                               const progress_function& report) {
+  thread_team team(n_threads);
+  progress_meter progress(report, 2 * X.rows() - 1);
+  using store = typename store_for<Model, Score>::type;
+  agglomeration<store, Rule> run(make_store<Score>(model, X), std::move(rule), X.rows(), team,
+                                 progress);
+  tree grown = std::move(run).run();
+  progress.finish();
+  return grown;
+}
+
+}  // namespace bhclust::detail

@@ -1,0 +1,195 @@
+/// @file
+/// Mixed columns: a family for each block of columns, independent given the cluster.
+#pragma once
+
+#include <bhclust/any_family.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+
+/// One family and the columns of the table it is for.
+struct product_block {
+  any_family family;
+  std::vector<index_t> columns;
+};
+
+namespace detail {
+
+/// A copy of some columns of a dense table.
+class column_copy {
+ public:
+  column_copy(const table_view& X, const std::vector<index_t>& columns)
+      : columns_(static_cast<index_t>(columns.size())), rows_(X.rows()) {
+    cells_.reserve(static_cast<std::size_t>(X.rows() * columns_));
+    for (index_t i = 0; i < X.rows(); ++i) {
+      const row_view row = X.row(i);
+      for (const index_t j : columns) cells_.push_back(row.value(j));
+    }
+  }
+  [[nodiscard]] table_view view() const { return rows(cells_.data(), rows_, columns_); }
+
+ private:
+  index_t columns_, rows_;
+  std::vector<double> cells_;
+};
+
+/// Statistics: the blocks', one after another.
+class product_model {
+ public:
+  template <class Score>
+  class store;
+
+  product_model(const std::vector<product_block>& blocks) {
+    for (const auto& block : blocks) {
+      models_.push_back(bhclust::bind(block.family, static_cast<index_t>(block.columns.size())));
+      columns_.push_back(block.columns);
+      offset_.push_back(offset_.back() + models_.back().width());
+    }
+  }
+
+  [[nodiscard]] index_t width() const noexcept { return offset_.back(); }
+
+  void observe(const row_view& row, double* t) const {
+    std::vector<double> cells;
+    for (std::size_t b = 0; b < models_.size(); ++b) {
+      cells.clear();
+      for (const index_t j : columns_[b]) cells.push_back(row.value(j));
+      models_[b].observe(row_view(cells.data(), static_cast<index_t>(cells.size())), t + offset_[b]);
+    }
+  }
+
+  [[nodiscard]] double log_marginal(const double* t) const {
+    double sum = 0.0;
+    for (std::size_t b = 0; b < models_.size(); ++b) sum += models_[b].log_marginal(t + offset_[b]);
+    return sum;
+  }
+
+  void merge(double* t, const double* s) const {
+    for (std::size_t b = 0; b < models_.size(); ++b) models_[b].merge(t + offset_[b], s + offset_[b]);
+  }
+
+  void remove(double* t, const double* s) const {
+    for (std::size_t b = 0; b < models_.size(); ++b) models_[b].remove(t + offset_[b], s + offset_[b]);
+  }
+
+  [[nodiscard]] double divergence(const double* t, const double* s) const {
+    double sum = 0.0;
+    for (std::size_t b = 0; b < models_.size(); ++b) {
+      std::vector<double> scratch(static_cast<std::size_t>(models_[b].width()));
+      sum += models_[b].divergence(t + offset_[b], s + offset_[b], scratch.data());
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<model_of<any_family>> models_;
+  std::vector<std::vector<index_t>> columns_;
+  std::vector<index_t> offset_{0};
+};
+
+/// The sum of the blocks' own stores.
+template <class Score>
+class product_model::store {
+ public:
+  using block_store = any_model::store<Score>;
+  struct query {
+    std::vector<typename block_store::query> blocks;
+  };
+
+  store(const product_model& model, const table_view& X) {
+    for (std::size_t b = 0; b < model.models_.size(); ++b) {
+      const column_copy cells(X, model.columns_[b]);
+      blocks_.emplace_back(model.models_[b].base(), cells.view());
+    }
+  }
+
+  [[nodiscard]] index_t slots() const { return blocks_.front().slots(); }
+
+  void load(query& q, index_t slot) const {
+    q.blocks.resize(blocks_.size());
+    for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b].load(q.blocks[b], slot);
+  }
+
+  void row(const query& q, index_t begin, index_t end, double* out) const {
+    blocks_.front().row(q.blocks.front(), begin, end, out);
+    std::vector<double> more(static_cast<std::size_t>(end - begin));
+    for (std::size_t b = 1; b < blocks_.size(); ++b) {
+      blocks_[b].row(q.blocks[b], begin, end, more.data());
+      for (index_t s = 0; s < end - begin; ++s) out[s] += more[static_cast<std::size_t>(s)];
+    }
+  }
+
+  index_t merge(index_t a, index_t b) {
+    for (auto& block : blocks_) block.merge(a, b);
+    return slots() - 1;
+  }
+
+  void keep(const std::vector<index_t>& slots) {
+    for (auto& block : blocks_) block.keep(slots);
+  }
+
+ private:
+  std::vector<block_store> blocks_;
+};
+
+}  // namespace detail
+
+/// Different families for different columns of a dense table. Every column belongs to one block at
+/// most; columns in no block are not looked at.
+struct Product {
+  std::vector<product_block> blocks;
+
+  static constexpr const char* doc =
+      "Mixed columns: each block of columns has a family of its own; blocks are independent given "
+      "the cluster. Missing cells are allowed where the block's family allows them.";
+
+  [[nodiscard]] static const char* name() { return "Product"; }
+
+  [[nodiscard]] detail::product_model bind(index_t columns) const {
+    check_columns(columns);
+    return {blocks};
+  }
+
+  /// Checks each block's columns by its family; messages name the column of the whole table.
+  void check_data(const table_view& X) const {
+    require(!X.sparse(), "X is sparse; Product takes dense tables: convert it (X.toarray())");
+    require(X.rows() >= 1, "X has no rows; at least one is needed");
+    check_columns(X.columns());
+    for (const auto& block : blocks) {
+      const detail::column_copy cells(X, block.columns);
+      try {
+        block.family.check_data(cells.view());
+      } catch (const cell_error& e) {
+        throw cell_error(e.row(), block.columns[static_cast<std::size_t>(e.column())],
+                         e.complaint());
+      }
+    }
+  }
+
+ private:
+  void check_columns(index_t columns) const {
+    require(!blocks.empty(), "Product has no blocks; give at least one (family, columns) pair");
+    std::vector<unsigned char> taken(static_cast<std::size_t>(columns), 0);
+    for (const auto& block : blocks) {
+      require(!block.columns.empty(),
+              [&] { return "Product: a block of " + block.family.name() + " has no columns"; });
+      for (const index_t j : block.columns) {
+        require(j >= 0 && j < columns, [&] {
+          return "Product: column " + std::to_string(j) + " is not in X, which has " +
+                 std::to_string(columns) + " columns";
+        });
+        require(taken[static_cast<std::size_t>(j)]++ == 0,
+                [&] { return "Product: column " + std::to_string(j) + " is in two blocks"; });
+      }
+    }
+  }
+};
+
+}  // namespace bhclust
