@@ -214,8 +214,9 @@ def nn_chain_rbhc(n: int, potential: OnRows, lam: float = math.inf) -> Merges:
 
     A chain starts at the live node with the smallest id. Of equally near nodes the chain's last
     but one is taken, then the smallest id. A reciprocal pair at or above lam is two finished
-    trees. Where d* is not reducible the nearest node may stand further down in the chain: the
-    chain is then cut back to it.
+    trees. Two steps matter only where d* is not reducible, so that a merge may bring a node near
+    to earlier parts of the chain: a nearest node further down in the chain cuts it back to there,
+    and a tip that its predecessor no longer prefers is dropped. All merges are thus reciprocal.
     """
     scores = RbhcScores(n, potential)
     live, chain = list(range(n)), [0]
@@ -229,6 +230,9 @@ def nn_chain_rbhc(n: int, potential: OnRows, lam: float = math.inf) -> Merges:
         if nearest != before:
             place = chain.index(nearest) if nearest in chain else len(chain)
             chain = [*chain[:place], nearest]
+            continue
+        if any(scores.cost(before, k) < distance[before] for k in live if k != before):
+            chain = chain[:-1]
             continue
         chain = chain[:-2]
         live = [k for k in live if k not in (tip, before)]
@@ -400,11 +404,17 @@ def responsibilities(
     return np.array(np.exp(np.array(terms) - np.logaddexp.reduce(terms)))
 
 
-def tree_partitions(children: Children, n: int) -> list[list[int]]:
-    """All partitions into nodes of the tree, each a list of node ids."""
+def partitions_below(children: Children, n: int) -> list[list[list[int]]]:
+    """For every node all partitions of its leaves into nodes of the tree."""
     below = [[[i]] for i in range(n)]
     for t, (left, right) in enumerate(children):
         below.append([[n + t], *([*a, *b] for a in below[left] for b in below[right])])
+    return below
+
+
+def tree_partitions(children: Children, n: int) -> list[list[int]]:
+    """All partitions into nodes of the tree, each a list of node ids."""
+    below = partitions_below(children, n)
     partitions: list[list[int]] = [[]]
     for root in roots_of(children, n):
         partitions = [[*a, *b] for a in partitions for b in below[root]]
