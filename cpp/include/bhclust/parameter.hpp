@@ -86,19 +86,7 @@ namespace detail {
   return "";
 }
 
-inline void check_parameter(const parameter& p, const char* name, range r, shape s,
-                            index_t columns) {
-  const auto d = std::to_string(columns);
-  const bool fits = p.rank() == 0   ? s != shape::vector_only
-                    : p.rank() == 1 ? s != shape::scalar && p.size() == columns
-                                    : s == shape::matrix && p.size() == columns * columns;
-  require(fits, [&] {
-    return std::string(name) + " has " + std::to_string(p.size()) + " values in " +
-           std::to_string(p.rank()) + " dimension(s); for " + d + " columns it must be " +
-           (s == shape::vector_only ? "" : "a scalar") +
-           (s == shape::scalar ? "" : (s == shape::vector_only ? "" : " or ") + d + " values") +
-           (s == shape::matrix ? " or a " + d + " x " + d + " matrix" : "");
-  });
+inline void check_values(const parameter& p, const char* name, range r) {
   for (index_t j = 0; j < p.size(); ++j) {
     const double x = p.values()[static_cast<std::size_t>(j)];
     require(in_range(p.rank() == 2 ? range::real : r, x), [&] {
@@ -108,13 +96,44 @@ inline void check_parameter(const parameter& p, const char* name, range r, shape
   }
 }
 
+[[nodiscard]] inline std::string wanted(shape s, const std::string& columns) {
+  switch (s) {
+    case shape::scalar: return "a scalar";
+    case shape::per_column: return "a scalar or " + columns + " values";
+    case shape::matrix:
+      return "a scalar, " + columns + " values or a " + columns + " x " + columns + " matrix";
+    case shape::vector_only: return columns + " values";
+  }
+  return "";
+}
+
+inline void check_shape(const parameter& p, const char* name, shape s, index_t columns) {
+  const bool fits = p.rank() == 0   ? s != shape::vector_only
+                    : p.rank() == 1 ? s != shape::scalar && p.size() == columns
+                                    : s == shape::matrix && p.size() == columns * columns;
+  require(fits, [&] {
+    return std::string(name) + " has " + std::to_string(p.size()) + " value(s) in " +
+           std::to_string(p.rank()) + " dimension(s); for " + std::to_string(columns) +
+           " column(s) it must be " + wanted(s, std::to_string(columns));
+  });
+}
+
 }  // namespace detail
+
+/// Refuses hyperparameters that are out of range.
+template <class Family>
+void check_parameters(const Family& family) {
+  for (const auto& field : Family::parameters()) {
+    detail::check_values(family.*field.member, field.name, field.values);
+  }
+}
 
 /// Refuses hyperparameters that are out of range or do not fit the number of columns.
 template <class Family>
 void check_parameters(const Family& family, index_t columns) {
   for (const auto& field : Family::parameters()) {
-    detail::check_parameter(family.*field.member, field.name, field.values, field.shape, columns);
+    detail::check_values(family.*field.member, field.name, field.values);
+    detail::check_shape(family.*field.member, field.name, field.shape, columns);
   }
 }
 

@@ -96,8 +96,9 @@ template <class Before>
   });
 }
 
-/// One label a leaf for the clusters of a cut.
-[[nodiscard]] inline std::vector<index_t> labels_of(const tree& t, const std::vector<index_t>& cut) {
+/// The node of the cut that each node lies in, or -1 above the cut.
+[[nodiscard]] inline std::vector<index_t> cluster_of_nodes(const tree& t,
+                                                           const std::vector<index_t>& cut) {
   std::vector<index_t> cluster(static_cast<std::size_t>(t.nodes()), -1);
   for (const index_t node : cut) cluster[static_cast<std::size_t>(node)] = node;
   for (index_t k = t.nodes() - 1; k >= 0; --k) {
@@ -106,6 +107,12 @@ template <class Before>
       cluster[static_cast<std::size_t>(k)] = cluster[static_cast<std::size_t>(up)];
     }
   }
+  return cluster;
+}
+
+/// One label a leaf for the clusters of a cut.
+[[nodiscard]] inline std::vector<index_t> labels_of(const tree& t, const std::vector<index_t>& cut) {
+  const auto cluster = cluster_of_nodes(t, cut);
   std::vector<index_t> number(static_cast<std::size_t>(t.nodes()), -1);
   std::vector<index_t> labels(static_cast<std::size_t>(t.leaves()));
   index_t next = 0;
@@ -119,18 +126,13 @@ template <class Before>
 
 /// The forest of a cut: the merges below its nodes, in their order.
 [[nodiscard]] inline tree forest_of(const tree& t, const std::vector<index_t>& cut) {
-  std::vector<unsigned char> inside(static_cast<std::size_t>(t.nodes()), 0);
-  for (const index_t node : cut) inside[static_cast<std::size_t>(node)] = 1;
-  for (index_t k = t.nodes() - 1; k >= 0; --k) {
-    const index_t up = t.parent(k);
-    if (up >= 0 && inside[static_cast<std::size_t>(up)] != 0) inside[static_cast<std::size_t>(k)] = 1;
-  }
+  const auto cluster = cluster_of_nodes(t, cut);
   tree_builder grown(t.leaves(), t.costs());
   std::vector<index_t> renamed(static_cast<std::size_t>(t.nodes()));
   for (index_t k = 0; k < t.nodes(); ++k) {
     if (t.is_leaf(k)) {
       renamed[static_cast<std::size_t>(k)] = k;
-    } else if (inside[static_cast<std::size_t>(k)] != 0) {
+    } else if (cluster[static_cast<std::size_t>(k)] >= 0) {
       renamed[static_cast<std::size_t>(k)] = grown.join(
           renamed[static_cast<std::size_t>(t.left(k))], renamed[static_cast<std::size_t>(t.right(k))],
           t.cost().empty() ? 0.0 : t.cost(k));

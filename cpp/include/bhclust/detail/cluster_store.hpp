@@ -110,7 +110,7 @@ class cluster_store {
   index_t merge(index_t a, index_t b) {
     clusters_.append_copy(a);
     double* t = clusters_[clusters_.size() - 1];
-    model_.merge(t, clusters_[b]);
+    merge_statistics(model_, t, clusters_[b]);
     self_.push_back(Score::self(model_, t));
     return slots() - 1;
   }

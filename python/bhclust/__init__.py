@@ -1,0 +1,59 @@
+"""Bayesian hierarchical clustering at native speed."""
+
+from bhclust._core import Tree, __version__
+from bhclust.algorithms import bhc, rbhc
+from bhclust.estimators import BHC, RBHC
+from bhclust.families import (
+    BernoulliBeta,
+    CategoricalDirichlet,
+    ExponentialGamma,
+    Family,
+    GeometricBeta,
+    MultinomialDirichlet,
+    NegativeBinomialBeta,
+    NormalInverseGamma,
+    NormalInverseWishart,
+    NormalKnownVariance,
+    PoissonGamma,
+    Product,
+    VonMisesFisher,
+)
+from bhclust.inference import Posterior, posterior
+from bhclust.lambda_heuristic import lambda_heuristic
+
+__all__ = [
+    "BHC",
+    "RBHC",
+    "BernoulliBeta",
+    "CategoricalDirichlet",
+    "ExponentialGamma",
+    "Family",
+    "GeometricBeta",
+    "MultinomialDirichlet",
+    "NegativeBinomialBeta",
+    "NormalInverseGamma",
+    "NormalInverseWishart",
+    "NormalKnownVariance",
+    "PoissonGamma",
+    "Posterior",
+    "Product",
+    "Tree",
+    "VonMisesFisher",
+    "__version__",
+    "bhc",
+    "datasets",
+    "io",
+    "lambda_heuristic",
+    "plot",
+    "posterior",
+    "rbhc",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Modules that need more than NumPy are loaded when they are asked for."""
+    if name in ("datasets", "io", "plot"):
+        import importlib
+
+        return importlib.import_module(f"bhclust.{name}")
+    raise AttributeError(f"module 'bhclust' has no attribute {name!r}")

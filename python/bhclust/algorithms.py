@@ -1,0 +1,126 @@
+"""The algorithms that build trees."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from bhclust import _core
+from bhclust._core import Family, Tree
+from bhclust.families import resolve_family
+from bhclust.options import Progress, check_alpha, check_choice, check_count, check_threads
+from bhclust.table import as_table
+
+__all__ = ["bhc", "rbhc"]
+
+
+def bhc(
+    X: Any,
+    family: Family | str,
+    *,
+    alpha: float = 1.0,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tree:
+    """Greedy Bayesian hierarchical clustering, exact (Heller & Ghahramani 2005).
+
+    At every step the pair of clusters with the smallest log d is merged: the pair whose union is the
+    most probable to be one cluster. Ties go to the pair whose newer cluster has the smaller id, then
+    whose older one has.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+    family : Family or str
+        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X.
+    alpha : float
+        Concentration of the Dirichlet process, above 0; larger values favour more clusters.
+    n_threads : int, optional
+        None: all cores. The tree does not depend on it.
+    progress : callable, optional
+        Called with (done, total); an exception raised in it ends the work.
+
+    Returns
+    -------
+    Tree
+        One root; `Tree.log_d` holds log d of each merge.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the argument, or the row, column and value that the family does not take.
+
+    Notes
+    -----
+    About n² scores; memory beyond the input grows as n_rows · n_columns.
+    """
+    table = as_table(X)
+    return _core.greedy_bhc(
+        table,
+        resolve_family(family, table),
+        check_alpha(alpha),
+        check_threads(n_threads),
+        progress,
+    )
+
+
+def rbhc(
+    X: Any,
+    family: Family | str,
+    *,
+    lam: float = math.inf,
+    n_clusters: int | None = None,
+    method: str = "nn-chain",
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tree:
+    """Relaxed BHC: the small-variance limit (Lee & Choi 2015), as a λ-forest.
+
+    The cost of a merge is the Bregman divergence d* >= 0 of the family; merges that cost ``lam`` or
+    more are not made. With `NormalKnownVariance` d* is Ward's cost.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+    family : Family or str
+    lam : float
+        Above 0; inf gives one tree, which `Tree.cut` then cuts at any value. `lambda_heuristic`
+        gives a start.
+    n_clusters : int, optional
+        Cut the one tree to this many roots, in place of ``lam``.
+    method : {"nn-chain", "greedy"}
+        The nearest-neighbour chain, or the smallest d* at every step. They agree where d* is
+        reducible: always for `NormalKnownVariance`, nearly always for the others.
+    n_threads : int, optional
+        None: all cores. The forest does not depend on it.
+    progress : callable, optional
+        Called with (done, total); an exception raised in it ends the work.
+
+    Returns
+    -------
+    Tree
+        `Tree.cost` holds d* of each merge.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the argument, or the row, column and value that the family does not take.
+
+    Notes
+    -----
+    At most 3 n² scores; memory beyond the input grows as n_rows · n_columns.
+    """
+    check_choice("method", method, ("nn-chain", "greedy"))
+    if isinstance(lam, bool) or not isinstance(lam, numbers.Real):
+        raise TypeError(f"lam must be a number, not {lam!r}")
+    table = as_table(X)
+    return _core.relaxed_bhc(
+        table,
+        resolve_family(family, table),
+        float(lam),
+        0 if n_clusters is None else check_count("n_clusters", n_clusters),
+        method,
+        check_threads(n_threads),
+        progress,
+    )

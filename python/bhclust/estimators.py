@@ -1,0 +1,360 @@
+"""Estimators in scikit-learn's manner; scikit-learn itself is not needed."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bhclust import _core
+from bhclust._core import Family, Table, Tree
+from bhclust.algorithms import bhc, rbhc
+from bhclust.columns import ColumnCoder
+from bhclust.families import resolve_family
+from bhclust.inference import Posterior, posterior
+from bhclust.lambda_heuristic import lambda_heuristic
+from bhclust.options import Progress, check_alpha, check_choice
+from bhclust.table import as_table, column_names
+
+__all__ = ["BHC", "RBHC"]
+
+Self = TypeVar("Self", bound="_TreeClusterer")
+
+
+class _TreeClusterer:
+    """What the estimators share: parameters, tables in and out, prediction from the posterior."""
+
+    _estimator_type = "clusterer"
+
+    alpha: float
+    family: Any
+    n_threads: int | None
+
+    labels_: NDArray[np.int64]
+    n_clusters_: int
+    tree_: Tree
+    posterior_: Posterior
+    family_: Family
+    log_evidence_: float
+    n_features_in_: int
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's parameters by name."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set constructor's parameters by name."""
+        known = self._parameter_names()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not defaults[name].default and value != defaults[name].default
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: F401
+
+        return Tags(
+            estimator_type="clusterer",
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
+
+    def _prepare(self, X: Any) -> tuple[Table, Family]:
+        """The table and the family with its hyperparameters; remembers how to read new tables."""
+        names = column_names(X)
+        if isinstance(self.family, Mapping):
+            self._coder: ColumnCoder | None = ColumnCoder(self.family)
+            table, family = self._coder.fit(X)
+        else:
+            self._coder = None
+            table = as_table(X)
+            family = resolve_family(self.family, table)
+        self.n_features_in_ = table.n_columns if self._coder is None else len(self._coder.columns)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return table, family
+
+    def _new_table(self, X: Any) -> Table:
+        self._require_fitted()
+        if self._coder is not None:
+            return self._coder.transform(X, argument="X_new")
+        names = column_names(X)
+        fitted = getattr(self, "feature_names_in_", None)
+        if names is not None and fitted is not None and names != list(fitted):
+            raise ValueError(
+                f"X_new has the columns {names!r}; the fitted X has {list(fitted)!r}, in that order"
+            )
+        return as_table(X, argument="X_new")
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "posterior_"):
+            raise _not_fitted(
+                f"this {type(self).__name__} is not fitted; call fit(X) before anything that needs it"
+            )
+
+    def _keep(self, found: Posterior, labels: NDArray[np.int64]) -> None:
+        self.tree_ = found.tree
+        self.posterior_ = found
+        self.family_ = found.family
+        self.log_evidence_ = found.log_evidence
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+
+    def _naming(self, error: ValueError) -> ValueError:
+        """The error with column names in place of numbers."""
+        coder = getattr(self, "_coder", None)
+        return ValueError(coder.named(str(error))) if coder is not None else error
+
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
+        raise NotImplementedError
+
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
+        """`fit`, then the labels of the rows of X, shape (n_rows,)."""
+        return self.fit(X).labels_
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the clusters for new rows, and last of "a new cluster".
+
+        Returns
+        -------
+        array of shape (n_new, n_clusters_ + 1)
+            Rows sum to one.
+        """
+        table = self._new_table(X)
+        return np.exp(
+            self.posterior_.predict_log_proba(table, self.labels_, n_threads=self.n_threads)
+        )
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The most probable of the fitted clusters for new rows, shape (n_new,).
+
+        "A new cluster" is not among the answers: see the last column of `predict_proba`. Rows of the
+        fitted table get their label where the partition is certain; one on the border of two
+        clusters may get the other's.
+        """
+        table = self._new_table(X)
+        log_proba = self.posterior_.predict_log_proba(
+            table, self.labels_, n_threads=self.n_threads
+        )
+        return np.asarray(np.argmax(log_proba[:, :-1], axis=1), dtype=np.int64)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Log predictive density of new rows, in nats, shape (n_new,)."""
+        return self.posterior_.score_samples(self._new_table(X), n_threads=self.n_threads)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log predictive density of new rows, in nats."""
+        return float(np.mean(self.score_samples(X)))
+
+
+def _not_fitted(message: str) -> Exception:
+    """scikit-learn's NotFittedError where it is installed; it is a ValueError either way."""
+    try:
+        from sklearn.exceptions import NotFittedError
+    except ImportError:
+        return ValueError(message)
+    return NotFittedError(message)  # type: ignore[no-any-return]
+
+
+class BHC(_TreeClusterer):
+    """Bayesian hierarchical clustering: finds the number of clusters and says how sure it is.
+
+    Parameters
+    ----------
+    family : str, Family, class or mapping
+        The model of a cluster. A name or class takes its hyperparameters from the data
+        (`from_data`); a Family is used as it is; a mapping gives each column, by name or number,
+        a family of its own, and the other columns are not looked at.
+    alpha : float
+        Concentration of the Dirichlet process, above 0; larger values favour more clusters.
+    tree : {"greedy", "rbhc"}
+        How the tree is built: exact greedy BHC, or RBHC's nearest-neighbour chain.
+    rule : {"map", "r"}
+        How it is cut: the most probable partition, or the first nodes with r >= threshold.
+    threshold : float
+        For ``rule="r"``.
+    n_clusters : int, optional
+        Cut into this many clusters instead.
+    n_threads : int, optional
+        None: all cores. Results do not depend on it.
+    progress : callable, optional
+        Called with (done, total) while the tree is built.
+
+    Attributes
+    ----------
+    labels_ : array of int, shape (n_rows,)
+        Clusters 0 … n_clusters_ - 1, in order of their first row.
+    n_clusters_ : int
+    tree_ : Tree
+    posterior_ : Posterior
+    family_ : Family
+        With the hyperparameters used.
+    log_evidence_ : float
+        Lower bound of the log evidence, in nats.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Of a DataFrame.
+    """
+
+    def __init__(
+        self,
+        family: Any = "gaussian",
+        *,
+        alpha: float = 1.0,
+        tree: str = "greedy",
+        rule: str = "map",
+        threshold: float = 0.5,
+        n_clusters: int | None = None,
+        n_threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.family = family
+        self.alpha = alpha
+        self.tree = tree
+        self.rule = rule
+        self.threshold = threshold
+        self.n_clusters = n_clusters
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> BHC:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+        y : ignored
+        """
+        check_choice("tree", self.tree, ("greedy", "rbhc"))
+        alpha = check_alpha(self.alpha)
+        table, family = self._prepare(X)
+        try:
+            if self.tree == "greedy":
+                grown = bhc(
+                    table, family, alpha=alpha, n_threads=self.n_threads, progress=self.progress
+                )
+            else:
+                grown = rbhc(table, family, n_threads=self.n_threads, progress=self.progress)
+            found = posterior(grown, table, family, alpha=alpha)
+        except ValueError as error:
+            raise self._naming(error) from None
+        labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
+        self._keep(found, labels)
+        return self
+
+
+class RBHC(_TreeClusterer):
+    """Relaxed BHC (Lee & Choi 2015): fast, O(n) memory; clusters are the trees of a λ-forest.
+
+    Parameters
+    ----------
+    family : str, Family, class or mapping
+        As for `BHC`. ``"gaussian-spherical"`` is Ward's cost.
+    lam : float or "auto"
+        Merges that cost this or more are not made. ``"auto"``: Lee & Choi's heuristic, which needs
+        scikit-learn for its k-means (`lambda_heuristic`).
+    n_clusters : int, optional
+        Cut the one tree into this many clusters, in place of ``lam``.
+    method : {"nn-chain", "greedy"}
+    alpha : float
+        Concentration for `predict_proba` and the posterior; the forest does not depend on it.
+    random_state : int
+        Seed of the k-means of ``lam="auto"``.
+    n_threads : int, optional
+        None: all cores. Results do not depend on it.
+    progress : callable, optional
+        Called with (done, total) while the forest is built.
+
+    Attributes
+    ----------
+    labels_, n_clusters_, tree_, posterior_, family_, log_evidence_, n_features_in_
+        As for `BHC`; ``tree_`` is the forest.
+    lam_ : float
+        The threshold used; inf with ``n_clusters``.
+    """
+
+    def __init__(
+        self,
+        family: Any = "gaussian-spherical",
+        *,
+        lam: float | str = "auto",
+        n_clusters: int | None = None,
+        method: str = "nn-chain",
+        alpha: float = 1.0,
+        random_state: int = 0,
+        n_threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.family = family
+        self.lam = lam
+        self.n_clusters = n_clusters
+        self.method = method
+        self.alpha = alpha
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> RBHC:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+        y : ignored
+        """
+        alpha = check_alpha(self.alpha)
+        table, family = self._prepare(X)
+        try:
+            self.lam_ = self._lambda(table, family)
+            grown = rbhc(
+                table,
+                family,
+                lam=self.lam_,
+                n_clusters=self.n_clusters,
+                method=self.method,
+                n_threads=self.n_threads,
+                progress=self.progress,
+            )
+            found = posterior(grown, table, family, alpha=alpha)
+        except ValueError as error:
+            raise self._naming(error) from None
+        self._keep(found, _core.labels_of(grown, grown.roots))
+        return self
+
+    def _lambda(self, table: Table, family: Family) -> float:
+        if self.n_clusters is not None:
+            if self.lam != "auto":
+                raise ValueError("lam and n_clusters exclude each other; give one of them")
+            return math.inf
+        if isinstance(self.lam, str):
+            check_choice("lam", self.lam, ("auto",))
+            return lambda_heuristic(table, family, random_state=self.random_state)
+        if isinstance(self.lam, bool) or not isinstance(self.lam, numbers.Real):
+            raise TypeError(f'lam must be a number or "auto", not {self.lam!r}')
+        return float(self.lam)

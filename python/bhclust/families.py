@@ -1,0 +1,148 @@
+"""The families, their short names, and the choice of one by name, class or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bhclust import _core
+from bhclust._core import (
+    BernoulliBeta,
+    CategoricalDirichlet,
+    ExponentialGamma,
+    Family,
+    GeometricBeta,
+    MultinomialDirichlet,
+    NegativeBinomialBeta,
+    NormalInverseGamma,
+    NormalInverseWishart,
+    NormalKnownVariance,
+    PoissonGamma,
+    Product,
+    Table,
+    VonMisesFisher,
+)
+from bhclust.table import as_table
+
+__all__ = [
+    "BernoulliBeta",
+    "CategoricalDirichlet",
+    "ExponentialGamma",
+    "Family",
+    "GeometricBeta",
+    "MultinomialDirichlet",
+    "NegativeBinomialBeta",
+    "NormalInverseGamma",
+    "NormalInverseWishart",
+    "NormalKnownVariance",
+    "PoissonGamma",
+    "Product",
+    "VonMisesFisher",
+    "aliases",
+    "product_of",
+    "resolve_family",
+]
+
+
+def aliases() -> dict[str, type[Any]]:
+    """Short name of each family, as the estimators and the command line take them."""
+    return {
+        "gaussian": NormalInverseWishart,
+        "gaussian-diag": NormalInverseGamma,
+        "gaussian-spherical": NormalKnownVariance,
+        "bernoulli": BernoulliBeta,
+        "categorical": CategoricalDirichlet,
+        "multinomial": MultinomialDirichlet,
+        "poisson": PoissonGamma,
+        "exponential": ExponentialGamma,
+        "geometric": GeometricBeta,
+        "negative-binomial": NegativeBinomialBeta,
+        "von-mises-fisher": VonMisesFisher,
+    }
+
+
+def resolve_family(family: Any, X: Any) -> Family:
+    """A family as an object: an instance stays, a name or class takes its defaults from X.
+
+    Parameters
+    ----------
+    family : Family, str or type
+        An instance, an alias such as ``"gaussian"``, or a class such as ``NormalInverseGamma``.
+    X : array-like or Table
+        The rows for `from_data`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        When there is no such family, or its family does not take X.
+    """
+    if isinstance(family, Family):
+        return family
+    table = as_table(X)
+    if isinstance(family, str):
+        known = aliases()
+        if family not in known:
+            raise ValueError(f"family is {family!r}; the names are {', '.join(sorted(known))}")
+        return _from_data(known[family], table)
+    if isinstance(family, type) and issubclass(family, Family) and hasattr(family, "from_data"):
+        return _from_data(family, table)
+    raise TypeError(
+        f"family must be a Family, one of its classes or a name such as 'gaussian', not {family!r}"
+    )
+
+
+def _from_data(cls: Any, table: Table) -> Family:
+    found = cls.from_data(table)
+    assert isinstance(found, Family)
+    return found
+
+
+def product_of(choice: Mapping[int, Any], X: Any) -> Product:
+    """A Product from one family a column.
+
+    Parameters
+    ----------
+    choice : mapping of column number to Family, class or alias
+        Neighbours or not, columns with the same alias or class form one block; an instance forms a
+        block with the other columns that are given the same object.
+    X : array-like or Table of shape (n_rows, n_columns)
+        Dense; the rows for `from_data`.
+    """
+    table = as_table(X)
+    if table.is_sparse:
+        raise TypeError("X is sparse; a family a column needs a dense table (X.toarray())")
+    cells = np.asarray(table.arrays)
+    groups: dict[Any, tuple[Any, list[int]]] = {}
+    for column, family in choice.items():
+        if not 0 <= column < cells.shape[1]:
+            raise ValueError(
+                f"family names column {column}, and X has columns 0 to {cells.shape[1] - 1}"
+            )
+        key = id(family) if isinstance(family, Family) else family
+        groups.setdefault(key, (family, []))[1].append(column)
+    if not groups:
+        raise ValueError("family names no column; give at least one")
+    return Product([_block(family, columns, cells) for family, columns in groups.values()])
+
+
+def _block(family: Any, columns: list[int], cells: Any) -> tuple[Family, Sequence[int]]:
+    part = np.ascontiguousarray(cells[:, columns])
+    try:
+        return resolve_family(family, part), columns
+    except ValueError as error:
+        if len(columns) > 1:
+            for column in columns:
+                _block(family, [column], cells)
+        message = str(error)
+        if len(columns) == 1:
+            message = message.replace("column 0", f"column {columns[0]}", 1)
+        raise ValueError(message) from None
+
+
+def from_parameters(name: str, parameters: Mapping[str, Any]) -> Family:
+    """The family of a name with the hyperparameters of `Family.parameters` (used by pickle)."""
+    family = getattr(_core, name)(**parameters)
+    assert isinstance(family, Family)
+    return family

@@ -1,0 +1,98 @@
+"""The threshold of RBHC from k-means (Lee & Choi 2015, section 3.1)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bhclust._core import CategoricalDirichlet, Family, Product, Table
+from bhclust.families import resolve_family
+from bhclust.options import check_count
+from bhclust.table import as_table
+
+__all__ = ["lambda_heuristic"]
+
+
+def lambda_heuristic(
+    X: Any, family: Family | str, *, n_clusters: int | None = None, random_state: int = 0
+) -> float:
+    """A threshold λ for `rbhc`: the mean d* between all pairs of 4 · n_clusters k-means centres.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+        Without missing values.
+    family : Family or str
+        Not categorical or mixed: their rows have no means.
+    n_clusters : int, optional
+        A rough guess of the number of clusters; sqrt(n_rows / 2), from 2 to 25, by default.
+    random_state : int
+        Seed of k-means.
+
+    Returns
+    -------
+    float
+        Above 0, in the units of d*.
+
+    Raises
+    ------
+    ImportError
+        Without scikit-learn, which has the k-means.
+    ValueError
+        When the family or the table has no centres, or they all coincide.
+    """
+    table = as_table(X)
+    model = resolve_family(family, table)
+    model._check(table)
+    n = table.n_rows
+    if isinstance(model, (CategoricalDirichlet, Product)):
+        raise ValueError(
+            f'lam="auto" needs means of rows, which {model.name} has not; give lam or n_clusters'
+        )
+    guess = (
+        min(max(2, round(math.sqrt(n / 2))), 25)
+        if n_clusters is None
+        else check_count("n_clusters", n_clusters)
+    )
+    centres = _centres(_points(table), min(4 * guess, n), random_state)
+    if len(centres) < 2:
+        raise ValueError('lam="auto" needs at least 2 different rows; give lam or n_clusters')
+    lam = model._mean_divergence(Table.dense(centres))
+    if not lam > 0:
+        raise ValueError(
+            'lam="auto": the centres of k-means are too close to tell apart; give lam or n_clusters'
+        )
+    return lam
+
+
+def _points(table: Table) -> Any:
+    if not table.is_sparse:
+        cells = np.asarray(table.arrays)
+        if np.isnan(cells).any():
+            raise ValueError('lam="auto" takes no missing values; give lam or n_clusters')
+        return cells
+    try:
+        from scipy.sparse import csr_array
+    except ImportError:
+        raise ImportError('lam="auto" on sparse tables needs SciPy: pip install scipy') from None
+    return csr_array(table.arrays, shape=(table.n_rows, table.n_columns))
+
+
+def _centres(points: Any, k: int, random_state: int) -> Any:
+    try:
+        from sklearn.cluster import KMeans
+    except ImportError:
+        raise ImportError(
+            'lam="auto" needs scikit-learn for its k-means: pip install "bhclust[sklearn]"; '
+            "or give lam or n_clusters"
+        ) from None
+    if k < 2:
+        return np.empty((0, 0))
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer distinct rows than centres is no news to the user
+        found = KMeans(k, n_init=1, random_state=random_state).fit(points)
+    return np.unique(np.ascontiguousarray(found.cluster_centers_, dtype=np.float64), axis=0)

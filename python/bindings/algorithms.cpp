@@ -1,0 +1,40 @@
+#include "bindings.hpp"
+
+#include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/relaxed.hpp>
+
+#include <string>
+#include <utility>
+
+namespace bhclust::python {
+namespace {
+
+tree greedy(const held_table& table, const held_family& family, double alpha, int n_threads,
+            py::object progress) {
+  const greedy_options options{alpha, n_threads, progress_of(std::move(progress))};
+  const py::gil_scoped_release free;
+  return greedy_bhc(table.view, family.get(), options);
+}
+
+tree relaxed(const held_table& table, const held_family& family, double lam, index_t n_clusters,
+             const std::string& method, int n_threads, py::object progress) {
+  if (method != "nn-chain" && method != "greedy") {
+    throw py::value_error("method is '" + method + "'; it must be 'nn-chain' or 'greedy'");
+  }
+  const relaxed_options options{
+      lam, n_clusters, method == "greedy" ? relaxed_method::greedy : relaxed_method::nn_chain,
+      n_threads, progress_of(std::move(progress))};
+  const py::gil_scoped_release free;
+  return relaxed_bhc(table.view, family.get(), options);
+}
+
+}  // namespace
+
+void register_algorithms(py::module_& m) {
+  m.def("greedy_bhc", &greedy, py::arg("table"), py::arg("family"), py::arg("alpha"),
+        py::arg("n_threads"), py::arg("progress"));
+  m.def("relaxed_bhc", &relaxed, py::arg("table"), py::arg("family"), py::arg("lam"),
+        py::arg("n_clusters"), py::arg("method"), py::arg("n_threads"), py::arg("progress"));
+}
+
+}  // namespace bhclust::python

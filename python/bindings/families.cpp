@@ -1,0 +1,289 @@
+#include "bindings.hpp"
+
+#include <bhclust/families.hpp>
+
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bhclust::python {
+
+/// A hyperparameter as a caller gave it; converted where its keyword is known.
+struct given {
+  py::object value;
+};
+
+}  // namespace bhclust::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<bhclust::python::given> {
+  PYBIND11_TYPE_CASTER(bhclust::python::given, const_name("float | numpy.typing.ArrayLike"));
+
+  bool load(handle source, bool) {
+    value.value = reinterpret_borrow<object>(source);
+    return true;
+  }
+  static handle cast(const bhclust::python::given& source, return_value_policy, handle) {
+    return source.value.inc_ref();
+  }
+};
+
+}  // namespace pybind11::detail
+
+namespace bhclust::python {
+namespace {
+
+using float_array = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+parameter parameter_from(const char* name, const py::object& value) {
+  const auto numpy = py::module_::import("numpy");
+  const py::array plain = numpy.attr("asarray")(value);
+  const char kind = plain.dtype().kind();
+  if ((kind != 'f' && kind != 'i' && kind != 'u') || plain.ndim() > 2) {
+    throw py::type_error(std::string(name) +
+                         " must be a number or an array of at most two dimensions, not " +
+                         py::repr(value).cast<std::string>());
+  }
+  const auto cells = float_array::ensure(plain);
+  std::vector<double> values(cells.data(), cells.data() + cells.size());
+  if (plain.ndim() == 0) return values.front();
+  if (plain.ndim() == 1) return values;
+  return parameter::matrix(std::move(values));
+}
+
+py::object object_from(const parameter& p) {
+  if (p.rank() == 0) return py::float_(p[0]);
+  py::array array = array_from(p.values());
+  if (p.rank() == 2) {
+    const auto side = static_cast<py::ssize_t>(std::llround(std::sqrt(static_cast<double>(p.size()))));
+    array = array.reshape(std::vector<py::ssize_t>{side, side});
+  }
+  array.attr("flags").attr("writeable") = false;
+  return array;
+}
+
+template <class Family>
+class typed_family final : public held_family {
+ public:
+  explicit typed_family(Family family) : held_family(std::move(family)) {}
+  [[nodiscard]] const Family& value() const { return *get().template get_if<Family>(); }
+};
+
+template <class Family>
+py::dict parameters_of(const Family& family) {
+  py::dict all;
+  for (const auto& field : Family::parameters()) all[field.name] = object_from(family.*field.member);
+  return all;
+}
+
+std::string repr_of(const std::string& name, const py::dict& parameters) {
+  std::string text = name + "(";
+  bool first = true;
+  for (const auto& [keyword, value] : parameters) {
+    if (!first) text += ", ";
+    first = false;
+    text += keyword.template cast<std::string>() + "=" +
+            py::repr(py::hasattr(value, "tolist") ? value.attr("tolist")() : value)
+                .template cast<std::string>();
+  }
+  return text + ")";
+}
+
+template <std::size_t>
+using given_for = given;
+
+template <class Family, std::size_t... I>
+Family family_from(const std::tuple<given_for<I>...>& values, std::index_sequence<I...>) {
+  const auto fields = Family::parameters();
+  Family family;
+  ((family.*fields[I].member = parameter_from(fields[I].name, std::get<I>(values).value)), ...);
+  check_parameters(family);
+  return family;
+}
+
+template <class Family, std::size_t... I>
+void def_init(py::class_<typed_family<Family>, held_family>& cls, std::index_sequence<I...> all) {
+  const auto fields = Family::parameters();
+  const Family defaults;
+  cls.def(py::init([all](given_for<I>... values) {
+            return typed_family<Family>(
+                family_from<Family>(std::tuple<given_for<I>...>(values...), all));
+          }),
+          py::kw_only(),
+          py::arg_v(fields[I].name, given{object_from(defaults.*fields[I].member)})...);
+  (cls.def_property_readonly(
+       fields[I].name,
+       [member = fields[I].member](const typed_family<Family>& self) -> given {
+         return {object_from(self.value().*member)};
+       },
+       fields[I].meaning),
+   ...);
+}
+
+template <class Family>
+std::string docstring() {
+  std::string text = std::string(Family::doc) + "\n\nParameters\n----------\n";
+  for (const auto& field : Family::parameters()) {
+    const char* shape = field.shape == shape::scalar        ? "float"
+                        : field.shape == shape::per_column  ? "float or array of shape (n_columns,)"
+                        : field.shape == shape::vector_only ? "array of shape (n_columns,)"
+                                                            : "float or array of shape (n_columns,) "
+                                                              "or (n_columns, n_columns)";
+    text += std::string(field.name) + " : " + shape + "\n    " + field.meaning + "; " +
+            detail::wanted(field.values) + ".\n";
+  }
+  return text;
+}
+
+template <class F>
+using from_data_t = decltype(F::from_data(std::declval<const table_view&>()));
+
+template <class Family>
+void register_family(py::module_& m) {
+  py::class_<typed_family<Family>, held_family> cls(m, Family::name(),
+                                                    docstring<Family>().c_str());
+  constexpr auto count = std::tuple_size_v<decltype(Family::parameters())>;
+  def_init<Family>(cls, std::make_index_sequence<count>{});
+  cls.def("parameters", [](const typed_family<Family>& self) { return parameters_of(self.value()); },
+          "The hyperparameters by keyword.");
+  cls.def("__repr__", [](const typed_family<Family>& self) {
+    return repr_of(Family::name(), parameters_of(self.value()));
+  });
+  cls.def("__eq__", [](const typed_family<Family>& self, const py::object& other) {
+    if (!py::isinstance<typed_family<Family>>(other)) return false;
+    const auto& value = other.cast<const typed_family<Family>&>().value();
+    for (const auto& field : Family::parameters()) {
+      if (self.value().*field.member != value.*field.member) return false;
+    }
+    return true;
+  });
+  cls.attr("__hash__") = py::none();
+  cls.def("__reduce__", [](const py::object& self) {
+    const auto rebuild = py::module_::import("bhclust.families").attr("from_parameters");
+    return py::make_tuple(rebuild, py::make_tuple(Family::name(), self.attr("parameters")()));
+  });
+  if constexpr (detail::has<from_data_t, Family>) {
+  cls.def_static(
+      "from_data",
+      [](const py::object& X) {
+        const auto table = py::module_::import("bhclust.table").attr("as_table")(X);
+        return typed_family<Family>(Family::from_data(table.cast<const held_table&>().view));
+      },
+      py::arg("X"),
+      "Weak hyperparameters on the scale of the data; valid for any table the family takes.");
+  }
+}
+
+py::list blocks_of(const Product& product, const py::handle& families) {
+  py::list blocks;
+  for (std::size_t b = 0; b < product.blocks.size(); ++b) {
+    blocks.append(py::make_tuple(families[py::int_(b)], product.blocks[b].columns));
+  }
+  return blocks;
+}
+
+/// Product keeps the Python families too, since a block's type is known to Python alone.
+class product_family final : public held_family {
+ public:
+  product_family(Product product, py::tuple families)
+      : held_family(std::move(product)), families_(std::move(families)) {}
+  [[nodiscard]] py::list blocks() const { return blocks_of(*get().get_if<Product>(), families_); }
+
+ private:
+  py::tuple families_;
+};
+
+void register_product(py::module_& m) {
+  py::class_<product_family, held_family>(
+      m, "Product",
+      (std::string(Product::doc) +
+       "\n\nParameters\n----------\nblocks : sequence of (Family, sequence of int)\n"
+       "    The families and the columns each is for; a column is in one block at most, columns in "
+       "none are not looked at.\n")
+          .c_str())
+      .def(py::init([](const std::vector<std::pair<py::object, std::vector<index_t>>>& blocks) {
+             Product product;
+             py::tuple families(blocks.size());
+             for (std::size_t b = 0; b < blocks.size(); ++b) {
+               if (!py::isinstance<held_family>(blocks[b].first)) {
+                 throw py::type_error("blocks[" + std::to_string(b) +
+                                      "] must be a (Family, columns) pair");
+               }
+               product.blocks.push_back(
+                   {blocks[b].first.cast<const held_family&>().get(), blocks[b].second});
+               families[b] = blocks[b].first;
+             }
+             return product_family(std::move(product), std::move(families));
+           }),
+           py::arg("blocks"))
+      .def_property_readonly("blocks", &product_family::blocks,
+                             "The (family, columns) pairs.")
+      .def("__repr__",
+           [](const product_family& self) {
+             return "Product(" + py::repr(self.blocks()).cast<std::string>() + ")";
+           })
+      .def("__eq__",
+           [](const product_family& self, const py::object& other) {
+             return py::isinstance<product_family>(other) &&
+                    self.blocks().equal(other.attr("blocks"));
+           })
+      .def("__reduce__",
+           [](const py::object& self) {
+             return py::make_tuple(py::type::of(self), py::make_tuple(self.attr("blocks")));
+           })
+      .attr("__hash__") = py::none();
+}
+
+double log_marginal(const held_family& family, const held_table& table) {
+  const auto model = bind(family.get(), table.view);
+  const py::gil_scoped_release free;
+  std::vector<double> all(static_cast<std::size_t>(model.width()), 0.0), one(all.size());
+  for (index_t i = 0; i < table.view.rows(); ++i) {
+    std::fill(one.begin(), one.end(), 0.0);
+    model.observe(table.view.row(i), one.data());
+    model.merge(all.data(), one.data());
+  }
+  return model.log_marginal(all.data());
+}
+
+/// Rows need not lie in the domain: centres of counts are fractions.
+double mean_divergence(const held_family& family, const held_table& table) {
+  const auto& X = table.view;
+  const auto model = bind(family.get(), X.columns());
+  const py::gil_scoped_release free;
+  detail::statistics_block rows(model.width());
+  for (index_t i = 0; i < X.rows(); ++i) model.observe(X.row(i), rows.append());
+  std::vector<double> scratch(static_cast<std::size_t>(model.width()));
+  double sum = 0.0;
+  for (index_t i = 0; i < X.rows(); ++i) {
+    for (index_t j = 0; j < i; ++j) sum += model.divergence(rows[i], rows[j], scratch.data());
+  }
+  const auto n = static_cast<double>(X.rows());
+  return sum / (n * (n - 1.0) / 2.0);
+}
+
+}  // namespace
+
+void register_families(py::module_& m) {
+  py::class_<held_family>(m, "Family",
+                          "A likelihood with its conjugate prior; the value is the hyperparameters.")
+      .def_property_readonly("name", [](const held_family& self) { return self.get().name(); })
+      .def("_log_marginal", &log_marginal, py::arg("table"))
+      .def("_mean_divergence", &mean_divergence, py::arg("table"))
+      .def("_check", [](const held_family& self, const held_table& table) {
+        check_data(self.get(), table.view);
+        static_cast<void>(bind(self.get(), table.view.columns()));
+      }, py::arg("table"));
+  for_each_family([&m](auto tag) { register_family<typename decltype(tag)::type>(m); });
+  register_product(m);
+}
+
+}  // namespace bhclust::python

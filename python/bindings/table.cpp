@@ -1,0 +1,46 @@
+#include "bindings.hpp"
+
+namespace bhclust::python {
+namespace {
+
+using dense_array = py::array_t<double, py::array::c_style>;
+using index_array = py::array_t<index_t, py::array::c_style>;
+
+held_table dense_table(const dense_array& cells) {
+  if (cells.ndim() != 2) throw py::value_error("cells must have two dimensions");
+  return {cells, rows(cells.data(), cells.shape(0), cells.shape(1))};
+}
+
+held_table csr_table(const dense_array& data, const index_array& indices, const index_array& indptr,
+                     index_t columns) {
+  const index_t n = indptr.size() - 1;
+  if (n < 0 || data.ndim() != 1 || indices.size() != data.size() || indptr.at(0) != 0 ||
+      indptr.at(n) != data.size()) {
+    throw py::value_error("X: the CSR arrays do not fit together");
+  }
+  for (index_t i = 0; i < n; ++i) {
+    if (indptr.at(i) > indptr.at(i + 1)) {
+      throw py::value_error("X: CSR indptr falls at row " + std::to_string(i));
+    }
+  }
+  return {py::make_tuple(data, indices, indptr),
+          sparse_rows(data.data(), indices.data(), indptr.data(), n, columns)};
+}
+
+}  // namespace
+
+void register_table(py::module_& m) {
+  py::class_<held_table>(m, "Table",
+                         "Rows of float64 cells that the core reads in place (see bhclust.table).")
+      .def_static("dense", &dense_table, py::arg("cells").noconvert(),
+                  "A C-contiguous float64 array of shape (rows, columns).")
+      .def_static("csr", &csr_table, py::arg("data").noconvert(), py::arg("indices").noconvert(),
+                  py::arg("indptr").noconvert(), py::arg("columns"),
+                  "Canonical CSR arrays: float64 data, int64 indices and indptr.")
+      .def_property_readonly("n_rows", [](const held_table& t) { return t.view.rows(); })
+      .def_property_readonly("n_columns", [](const held_table& t) { return t.view.columns(); })
+      .def_property_readonly("is_sparse", [](const held_table& t) { return t.view.sparse(); })
+      .def_property_readonly("arrays", [](const held_table& t) { return t.arrays; });
+}
+
+}  // namespace bhclust::python
