@@ -1,0 +1,292 @@
+"""What a column of text cells holds: a model family for it, or a reason to set it aside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._records import is_missing
+
+Floats = NDArray[np.float64]
+
+#: Families that can be asked for by name, and what their columns must hold.
+FAMILIES = {
+    "gaussian": "numbers",
+    "gaussian-diag": "numbers",
+    "gaussian-spherical": "numbers",
+    "von-mises-fisher": "numbers",
+    "exponential": "numbers above zero",
+    "poisson": "counts",
+    "multinomial": "counts",
+    "geometric": "counts",
+    "negative-binomial": "counts",
+    "bernoulli": "yes or no",
+    "categorical": "categories",
+}
+_FEW = 10
+_MOST_LEVELS = 30
+_MOST_COUNT = 1000
+_YES_NO = ({"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"})
+_NUMBER_LIKE = re.compile(r"[+-]?[$€£]?\s?\d[\d.,'_ ]*\s?[%$€£]?")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?")
+_COMMA_NUMBER = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is clustered on.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    family : str
+        Alias of the family it is modelled by.
+    values : array of float64, shape (n,)
+        Its values, codes of the levels for categories and yes/no; NaN where missing.
+    levels : tuple of str
+        What the codes 0, 1, … stand for; empty for numbers.
+    why : str
+        Why it was taken for this.
+    """
+
+    name: str
+    family: str
+    values: Floats
+    levels: tuple[str, ...]
+    why: str
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return int(np.isnan(self.values).sum())
+
+
+class Cells:
+    """The cells of one column with where they stand, for messages."""
+
+    def __init__(
+        self, path: str, name: str, texts: Sequence[str], lines: Sequence[int], decimal: str
+    ) -> None:
+        self.path = path
+        self.name = name
+        self.texts = texts
+        self.lines = lines
+        self.decimal = decimal
+        self.present = [place for place, text in enumerate(texts) if not is_missing(text)]
+        self.distinct = list(dict.fromkeys(texts[place] for place in self.present))
+
+    def fail(self, place: int, what: str) -> ValueError:
+        """Make the error for one cell."""
+        return ValueError(
+            f"{self.path}: line {self.lines[place]}, column '{self.name}': "
+            f"'{self.texts[place]}' {what}"
+        )
+
+    def first(self, text: str) -> int:
+        """Place of the first cell with a text."""
+        return self.texts.index(text)
+
+    def number(self, text: str) -> float | None:
+        """Value of a text, or None where it is not written as a number."""
+        if self.decimal == "," and "," in text:
+            text = text.replace(",", ".")
+        if "_" in text:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            return None
+
+    def numbers(self) -> Floats | None:
+        """Give all values, NaN where missing, or None where some are not numbers."""
+        value_of = {text: self.number(text) for text in self.distinct}
+        if any(value is None for value in value_of.values()):
+            return None
+        for text, value in value_of.items():
+            if value is not None and not np.isfinite(value):
+                raise self.fail(
+                    self.first(text),
+                    "is not a finite number; leave the cell empty where a value is missing",
+                )
+        values = np.full(len(self.texts), np.nan)
+        values[self.present] = [value_of[self.texts[place]] for place in self.present]
+        return values
+
+
+def uses_decimal_comma(texts: Sequence[str], separator: str) -> bool:
+    """Whether a column holds numbers with decimal commas.
+
+    Between commas as separators "1,234" may be a thousand or so, and is not taken for one.
+    """
+    present = [text for text in texts if not is_missing(text)]
+    if not all(map(_COMMA_NUMBER.fullmatch, present)):
+        return False
+    after = [text.partition(",")[2] for text in present if "," in text]
+    if separator == ",":
+        return any(len(digits) != 3 for digits in after)
+    return bool(after)
+
+
+def is_number_column(cells: Cells) -> bool:
+    """Whether the column has values, all of them numbers."""
+    return bool(cells.distinct) and all(cells.number(text) is not None for text in cells.distinct)
+
+
+def sniff(cells: Cells) -> Column | str:
+    """Take a column for what it most likely is, or say why it is set aside."""
+    if not cells.present:
+        return "no values"
+    if len(cells.distinct) == 1:
+        return f"the same value in every row: {cells.distinct[0]}"
+    values = cells.numbers()
+    if values is None:
+        return _sniff_text(cells)
+    present = values[cells.present]
+    if present.min() == present.max():
+        return f"the same value in every row: {cells.distinct[0]}"
+    if _numbers_the_rows(values):
+        return "numbers the rows"
+    if np.isin(present, (0.0, 1.0)).all():
+        return Column(cells.name, "bernoulli", values, ("0", "1"), "only 0 and 1")
+    if (present != np.rint(present)).any():
+        return Column(cells.name, "gaussian-diag", values, (), "numbers with decimals")
+    return _sniff_whole(cells, values, present)
+
+
+def _numbers_the_rows(values: Floats) -> bool:
+    return len(values) > 2 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
+
+
+def _sniff_whole(cells: Cells, values: Floats, present: Floats) -> Column:
+    distinct = np.unique(present)
+    low, high = distinct[0], distinct[-1]
+    gaps = high - low >= len(distinct)
+    if len(distinct) <= _FEW and 3 * len(distinct) <= len(present) and (gaps or low != 0):
+        how = "some left out" if gaps else "not from 0 up"
+        shown = ", ".join(f"{value:.0f}" for value in distinct)
+        return _coded(cells, values, f"few different whole numbers, {how}: {shown}")
+    span = f"whole numbers from {low:,.0f} to {high:,.0f}"
+    if low in (0.0, 1.0) and high <= _MOST_COUNT:
+        return Column(cells.name, "poisson", values, (), span)
+    why = "some below zero" if low < 0 else "too large for counts" if low < 2 else "none near zero"
+    return Column(cells.name, "gaussian-diag", values, (), f"{span}, {why}")
+
+
+def _coded(cells: Cells, values: Floats, why: str) -> Column:
+    distinct = np.unique(values[cells.present])
+    codes = np.full(len(values), np.nan)
+    codes[cells.present] = np.searchsorted(distinct, values[cells.present])
+    levels = tuple(f"{value:.12g}" for value in distinct)
+    return Column(cells.name, "categorical", codes, levels, why)
+
+
+def _sniff_text(cells: Cells) -> Column | str:
+    levels = len(cells.distinct)
+    yes_no = _yes_no(cells)
+    if yes_no is not None:
+        return yes_no
+    if any(map(_DATE.fullmatch, cells.distinct)):
+        if levels > _FEW or levels > len(cells.present) / 2:
+            return f"dates such as {cells.distinct[0]}; give a number of days to use them"
+    else:
+        _refuse_odd_numbers(cells)
+    if levels <= _MOST_LEVELS and 2 * levels <= len(cells.present):
+        return _texts(cells, f"{levels} different texts")
+    return f"{levels:,} different texts in {len(cells.present):,} rows"
+
+
+def _yes_no(cells: Cells) -> Column | None:
+    lowered = {text.lower() for text in cells.distinct}
+    if lowered not in _YES_NO:
+        return None
+    levels = tuple(sorted(lowered))
+    codes = np.full(len(cells.texts), np.nan)
+    codes[cells.present] = [cells.texts[place].lower() == levels[1] for place in cells.present]
+    return Column(cells.name, "bernoulli", codes, levels, f"only {levels[0]} and {levels[1]}")
+
+
+def _texts(cells: Cells, why: str) -> Column:
+    levels = tuple(sorted(cells.distinct))
+    code = {text: place for place, text in enumerate(levels)}
+    codes = np.full(len(cells.texts), np.nan)
+    codes[cells.present] = [code[cells.texts[place]] for place in cells.present]
+    return Column(cells.name, "categorical", codes, levels, why)
+
+
+def _refuse_odd_numbers(cells: Cells) -> None:
+    """Refuse a column of numbers in which some are not written as numbers."""
+    odd = [text for text in cells.distinct if cells.number(text) is None]
+    like = [text for text in odd if _NUMBER_LIKE.fullmatch(text)]
+    remedy = (
+        "write numbers as 1234.5, leave the cell empty where a value is missing, or use "
+        f"--ignore or --column on '{cells.name}'"
+    )
+    if len(like) == len(odd):
+        raise cells.fail(cells.first(like[0]), f"looks like a number but cannot be read; {remedy}")
+    numbers = len(cells.distinct) - len(odd)
+    if len(cells.distinct) > _FEW and 2 * numbers > len(cells.distinct):
+        raise cells.fail(cells.first(odd[0]), f"is text in a column of numbers; {remedy}")
+
+
+def read_as(cells: Cells, family: str) -> Column | str:
+    """Read a column as a family that the user asked for."""
+    if not cells.present:
+        return "no values"
+    why = "as asked"
+    values = cells.numbers() if is_number_column(cells) else None
+    if family == "categorical":
+        return _texts(cells, why) if values is None else _coded(cells, values, why)
+    if family == "bernoulli":
+        return _as_bits(cells, values, why)
+    if values is None:
+        text = next(text for text in cells.distinct if cells.number(text) is None)
+        raise cells.fail(
+            cells.first(text),
+            f"is not a number, and family '{family}' needs numbers; "
+            f"use --column '{cells.name}=categorical' or --ignore '{cells.name}'",
+        )
+    _check_domain(cells, values, family)
+    return Column(cells.name, family, values, (), why)
+
+
+def _as_bits(cells: Cells, values: Floats | None, why: str) -> Column:
+    if values is not None and np.isin(values[cells.present], (0.0, 1.0)).all():
+        return Column(cells.name, "bernoulli", values, ("0", "1"), why)
+    known = _yes_no(cells)
+    if known is not None:
+        return Column(cells.name, "bernoulli", known.values, known.levels, why)
+    coded = _texts(cells, why) if values is None else _coded(cells, values, why)
+    if len(coded.levels) > 2:
+        third = int(np.flatnonzero(coded.values == 2.0)[0])
+        raise cells.fail(
+            third,
+            f"is a third value besides '{coded.levels[0]}' and '{coded.levels[1]}', and family "
+            f"'bernoulli' knows two; use --column '{cells.name}=categorical'",
+        )
+    if len(coded.levels) < 2:
+        raise cells.fail(
+            cells.present[0],
+            "is the only value, and which of yes and no it means is unknown; write 0 and 1",
+        )
+    return Column(cells.name, "bernoulli", coded.values, coded.levels, why)
+
+
+def _check_domain(cells: Cells, values: Floats, family: str) -> None:
+    need = FAMILIES[family]
+    if need == "counts":
+        bad = (values < 0) | (values != np.rint(values)) & ~np.isnan(values)
+    elif need == "numbers above zero":
+        bad = values <= 0
+    else:
+        return
+    if bad.any():
+        wanted = "whole numbers from 0 up" if need == "counts" else need
+        raise cells.fail(
+            int(np.flatnonzero(bad)[0]),
+            f"does not fit family '{family}', which needs {wanted}; choose another family",
+        )

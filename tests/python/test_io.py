@@ -1,0 +1,443 @@
+"""Tables from files as people have them, and files that appear whole or not at all."""
+
+import gzip
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bhclust.io import OutputFiles, Table, read_table
+
+SIMPLE = "name,size,ill\nann,1.5,0\nbob,2.5,1\ncid,0.5,1\ndee,9.25,0\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    def read(content: str | bytes, file: str = "table.csv", **options) -> Table:
+        path = tmp_path / file
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_table(path, **options)
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("made") / "t.csv"
+
+
+def column_of(values: list[object]) -> str:
+    return "x,z\n" + "".join(f"{value},{place / 4}\n" for place, value in enumerate(values, 1))
+
+
+def is_simple(found: Table) -> bool:
+    return (
+        found.names == ["ann", "bob", "cid", "dee"]
+        and list(found.columns) == ["size", "ill"]
+        and found.columns["size"].values.tolist() == [1.5, 2.5, 0.5, 9.25]
+        and found.columns["ill"].values.tolist() == [0, 1, 1, 0]
+    )
+
+
+class TestFileForms:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            SIMPLE.encode(),
+            gzip.compress(SIMPLE.encode()),
+            gzip.compress(SIMPLE[:20].encode()) + gzip.compress(SIMPLE[20:].encode()),
+            b"\xef\xbb\xbf" + SIMPLE.encode(),
+            SIMPLE.encode("utf-16"),
+            SIMPLE.replace("\n", "\r\n").encode(),
+            SIMPLE.replace("\n", "\r").encode(),
+            SIMPLE.rstrip("\n").encode(),
+            SIMPLE.replace(",", "\t").encode(),
+            SIMPLE.replace(",", "|").encode(),
+            SIMPLE.replace(",", ";").encode(),
+            SIMPLE.replace(",", ", ").encode(),
+            SIMPLE.replace(",", ";").replace(".", ",").encode(),
+            SIMPLE.replace(",", "\t").replace(".", ",").encode(),
+            re.sub(r"(\d)\.(\d+)", r'"\1,\2"', SIMPLE).encode(),
+            re.sub(r"([^,\n]+)", r'"\1"', SIMPLE).encode(),
+            (SIMPLE + "\n\n").encode(),
+            SIMPLE.replace("bob", "\nbob").encode(),
+            (SIMPLE + ",,\n,,\n").encode(),
+            SIMPLE.replace("name,size", ",size").encode(),
+            SIMPLE.replace("name,size", "size").encode(),
+        ],
+        ids=[
+            "plain",
+            "gzip",
+            "gzip in two members",
+            "byte-order mark",
+            "UTF-16",
+            "Windows line ends",
+            "old Mac line ends",
+            "no last line end",
+            "tabs",
+            "bars",
+            "semicolons",
+            "spaces after commas",
+            "decimal commas and semicolons",
+            "decimal commas and tabs",
+            "decimal commas in quotes",
+            "all quoted",
+            "blank lines at the end",
+            "blank line in the middle",
+            "rows without values at the end",
+            "name column without a header",
+            "row names as R writes them",
+        ],
+    )
+    def test_all_read_the_same(self, table, content):
+        assert is_simple(table(content, "anything.txt"))
+
+    def test_trailing_separators_are_an_empty_column(self, table):
+        rows = SIMPLE.splitlines()
+        found = table("\n".join([rows[0], *(row + "," for row in rows[1:])]))
+        assert is_simple(found)
+        assert found.set_aside["column 4"] == "no values"
+
+    def test_quoted_cells_keep_separators_quotes_and_line_ends(self, table):
+        found = table('name,x\n"a, b",1.5\n"say ""c""",2.5\n"two\nlines",3.5\n')
+        assert found.names == ["a, b", 'say "c"', "two\nlines"]
+
+    def test_windows_1252_is_read_and_said(self, table):
+        found = table("name,x\nMüller,1.5\nGroß,2.5\nan,3.5\n".encode("cp1252"))
+        assert found.names == ["Müller", "Groß", "an"]
+        assert any("Windows-1252" in note for note in found.notes)
+
+    def test_decimal_commas_are_said(self, table):
+        assert any("decimal commas" in note for note in table("a;b\n1,5;2,5\n2,5;1\n").notes)
+
+    def test_semicolon_file_without_header_is_not_cut_at_decimal_commas(self, table):
+        found = table("1,5;2,25\n3,5;4,75\n5,5;6,5\n")
+        assert found.columns["column 1"].values.tolist() == [1.5, 3.5, 5.5]
+        assert found.columns["column 2"].values.tolist() == [2.25, 4.75, 6.5]
+
+    @pytest.mark.parametrize("value", ["", "NA", "na", "NaN", "nan", "?", "N/A", "NULL", "#N/A"])
+    def test_missing(self, table, value):
+        found = table(f"a,b\n1.5,x\n{value},y\n2.5,x\n3.5,{value}\n4.5,y\n")
+        assert np.isnan(found.columns["a"].values[1])
+        assert found.columns["b"].levels == ("x", "y")
+        assert [column.n_missing for column in found.columns.values()] == [1, 1]
+
+    def test_bytes_after_sample_are_read(self, table):
+        found = table("a,b\n" + "".join(f"{i / 7},{i % 2}\n" for i in range(5000)))
+        assert found.n_rows == 5000
+        assert found.columns["a"].values[4999] == 4999 / 7
+
+
+class TestHeader:
+    def test_no_header_among_numbers(self, table):
+        found = table("1.5,2\n2.5,3\n0.5,4\n")
+        assert found.n_rows == 3
+        assert "column 1" in found.columns
+        assert any("no header" in note for note in found.notes)
+
+    def test_no_header_among_texts(self, table):
+        assert table("red,yes\nred,no\nblue,no\nblue,yes\n").n_rows == 4
+
+    def test_header_over_texts(self, table):
+        assert table("colour,ok\nred,yes\nred,no\nblue,no\nblue,yes\n").n_rows == 4
+
+    def test_sodium_is_no_missing_value(self, table):
+        assert list(table("Na,Mg\n1.5,2.5\n2.5,1.25\n").columns) == ["Na", "Mg"]
+
+    def test_years_as_header_can_be_asked_for(self, table):
+        text = "2001,2002\n1.5,2.5\n2.5,1.5\n"
+        assert table(text).n_rows == 3
+        assert list(table(text, header=True).columns) == ["2001", "2002"]
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("values", "family", "codes", "levels"),
+        [
+            ([0, 1, 1, 0], "bernoulli", [0, 1, 1, 0], ("0", "1")),
+            (["1.0", "0.0", "1.0"], "bernoulli", [1, 0, 1], ("0", "1")),
+            (["yes", "No", "YES"], "bernoulli", [1, 0, 1], ("no", "yes")),
+            (["T", "F", "T"], "bernoulli", [1, 0, 1], ("f", "t")),
+            (["b", "a", "b", "a"], "categorical", [1, 0, 1, 0], ("a", "b")),
+            ([0, 2, 5] * 3, "categorical", [0, 1, 2] * 3, ("0", "2", "5")),
+            ([1, 2, 3] * 3, "categorical", [0, 1, 2] * 3, ("1", "2", "3")),
+            ([-1, 0, 1] * 3, "categorical", [0, 1, 2] * 3, ("-1", "0", "1")),
+            ([0, 1, 2] * 3, "poisson", [0, 1, 2] * 3, ()),
+            ([0, 2, 5], "poisson", [0, 2, 5], ()),
+            ([1, 5, 900], "poisson", [1, 5, 900], ()),
+            ([0, 5, 90000], "gaussian-diag", [0, 5, 90000], ()),
+            ([30, 45, 61], "gaussian-diag", [30, 45, 61], ()),
+            ([-3, 45, 61], "gaussian-diag", [-3, 45, 61], ()),
+            ([0.5, 1, 2], "gaussian-diag", [0.5, 1, 2], ()),
+            (["1e-30", "2e30", "-3"], "gaussian-diag", [1e-30, 2e30, -3], ()),
+        ],
+    )
+    def test_sniffed(self, table, values, family, codes, levels):
+        column = table(column_of(values)).columns["x"]
+        assert (column.family, column.levels) == (family, levels)
+        assert column.values.dtype == np.float64
+        assert column.values.tolist() == codes
+
+    @pytest.mark.parametrize(
+        ("values", "why"),
+        [
+            (["", "", "NA"], "no values"),
+            ([7, 7, 7], "the same value"),
+            (["7", "7.0", "7"], "the same value"),
+            (["a", "", "a"], "the same value"),
+            ([1, 2, 3, 4], "numbers the rows"),
+            ([0, 1, 2, 3], "numbers the rows"),
+            ([f"word {i % 40}" for i in range(60)], "40 different texts"),
+            ([f"2020-01-{i:02d}" for i in (1, *range(1, 21))], "dates"),
+        ],
+    )
+    def test_set_aside(self, table, values, why):
+        found = table(column_of(values))
+        assert "x" not in found.columns
+        assert why in found.set_aside["x"]
+
+    def test_levels_do_not_depend_on_the_order_of_rows(self, table):
+        rows = ["b", "a", "c"] * 2
+        for order in (rows, rows[::-1]):
+            assert table(column_of(order)).columns["x"].levels == ("a", "b", "c")
+
+    def test_numeric_levels_are_in_numeric_order(self, table):
+        assert table(column_of([10, 2, 7] * 3)).columns["x"].levels == ("2", "7", "10")
+
+    @pytest.mark.parametrize("head", ["id", "ID", "Name", "patient_id", "sample id"])
+    def test_numbers_that_differ_under_such_a_name_name_the_rows(self, table, head):
+        found = table(f"{head},x\n17,1.5\n4,2.5\n12,0.5\n")
+        assert found.names == ["17", "4", "12"]
+
+    def test_names_may_repeat_and_be_missing(self, table):
+        found = table("name,x\nfrog,1.5\nfrog,2.5\n,0.5\nnewt,3.5\ntoad,1.5\n")
+        assert found.names == ["frog", "frog", "row 3", "newt", "toad"]
+
+    def test_without_names_rows_are_numbered(self, table):
+        found = table("a,b\n1.5,2.5\n2.5,1.5\n")
+        assert found.names is None
+        assert found.row_names == ["row 1", "row 2"]
+
+
+class TestOptions:
+    def test_one_family_for_all(self, table):
+        found = table("a,b\n1,2\n2,9\n3,0\n5,1\n", family="gaussian")
+        assert found.family == "gaussian"
+        assert found.data.tolist() == [[1, 2], [2, 9], [3, 0], [5, 1]]
+
+    def test_columns_of_several_kinds(self, table):
+        found = table(SIMPLE)
+        assert found.family == {"size": "gaussian-diag", "ill": "bernoulli"}
+        assert list(found.data) == ["size", "ill"]
+
+    def test_column_as_asked(self, table):
+        found = table(SIMPLE, columns={"ill": "poisson", "name": "categorical"})
+        assert found.columns["ill"].family == "poisson"
+        assert found.columns["name"].levels == ("ann", "bob", "cid", "dee")
+        assert found.names is None
+
+    def test_bernoulli_from_two_texts(self, table):
+        column = table(column_of(["m", "f", "m"]), columns={"x": "bernoulli"}).columns["x"]
+        assert column.levels == ("f", "m")
+        assert column.values.tolist() == [1, 0, 1]
+
+    def test_ignore_target_names(self, table):
+        text = "a,b,c,d\nx,1.5,u,1\ny,2.5,?,0\nz,3.5,u,1\n"
+        found = table(text, ignore=["d"], target="c", names="a")
+        assert list(found.columns) == ["b"]
+        assert found.target == ["u", "", "u"]
+        assert found.names == ["x", "y", "z"]
+        assert set(found.set_aside) == {"a", "c", "d"}
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"ignore": ["sise"]}, r"ignore: .*no column 'sise'; did you mean 'size'\?"),
+            ({"target": "q"}, r"target: .*no column 'q'; its columns are name, size, ill"),
+            ({"names": "q"}, "names: .*no column 'q'"),
+            ({"columns": {"q": "poisson"}}, "columns: .*no column 'q'"),
+            ({"columns": {"ill": "poison"}}, "family: 'poison' is not known; choose from gaussian"),
+            ({"family": "normal"}, "family: 'normal' is not known"),
+            ({"target": "name", "names": "name"}, "names: 'name' is the target column too"),
+            ({"columns": {"size": "poisson"}}, "line 2, column 'size': '1.5' does not fit"),
+            ({"columns": {"ill": "exponential"}}, "line 2, column 'ill': '0' does not fit"),
+            ({"columns": {"size": "bernoulli"}}, "column 'size': '2.5' is a third value"),
+            ({"columns": {"name": "gaussian"}}, "line 2, column 'name': 'ann' is not a number"),
+        ],
+    )
+    def test_refused(self, table, options, message):
+        with pytest.raises(ValueError, match=message):
+            table(SIMPLE, **options)
+
+
+class TestBadFiles:
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"", "the file is empty"),
+            (b"\n \n", "the file is empty"),
+            (b"\xef\xbb\xbf", "the file is empty"),
+            (b",,\n,,\n", "no cell of the file has a value"),
+            (b"a,b\n", "a header in line 1, but no row below it"),
+            (b"a,b\n1,2\n3\n", "line 3 has 1 cells, line 1 has 2; fill up"),
+            (b"a,b\n1,2\n\n3,4,5\n", "line 4 has 3 cells, line 1 has 2"),
+            (b'a,b\n"1\n",2\n3\n', "line 4 has 1 cells, line 1 has 2"),
+            (b"1,2\n1,2\n3\n", "line 3 has 1 cells, line 1 has 2"),
+            (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'; rename one"),
+            (b'a,b\n"1"x,2\n', "line 2 cannot be read .*quotes"),
+            (b'a,b\n1,"2\n3,4\n', "line 2 cannot be read .*quotes"),
+            (b"a b\n1 2\n3 4\n", "separated by spaces"),
+            (b"\x89PNG\r\n\x1a\n\x00\x00", "binary file"),
+            (bytes(range(256)), "binary file"),
+            (b"PK\x03\x04abc", "Excel workbook.*save it as CSV"),
+            (b"BZh91AY", "packed by bzip2"),
+            (gzip.compress(SIMPLE.encode())[:-12], "gzip file is damaged"),
+            (gzip.compress(b"PK\x03\x04abc"), "Excel workbook"),
+            (b"\x1f\x8bnonsense", "gzip file is damaged"),
+            (b"a,b\n1.5,1\ninf,2\n2.5,9\n", "line 3, column 'a': 'inf' is not a finite number"),
+            (b"a,b\n1.5,1\n1e999,2\n2.5,9\n", "line 3, column 'a': '1e999' is not a finite"),
+            (b'a,b\n"1,234",1\n"2,345",0\n', "line 2, column 'a': '1,234' looks like a number"),
+            (b"a;b\n1,5;1.5\n2,5;2.5\n", "line 2, column 'b': '1.5' has a decimal point"),
+            (b"a,b\n45%,1\n55%,0\n65%,1\n", "column 'a': '45%' looks like a number"),
+            (b"a,b\n1_000,1\n5,0\n65,1\n", "column 'a': '1_000'"),
+        ],
+    )
+    def test_refused(self, table, content, message):
+        with pytest.raises(ValueError, match=message) as caught:
+            table(content)
+        assert "table.csv: " in str(caught.value)
+
+    def test_text_in_a_column_of_numbers(self, table):
+        values = [f"{i}.5" for i in range(20)]
+        values[7] = "unknown"
+        with pytest.raises(ValueError, match="line 9, column 'x': 'unknown' is text in a column"):
+            table(column_of(values))
+
+    def test_missing_file_and_folder(self, tmp_path):
+        with pytest.raises(ValueError, match=r"nothing\.csv: no such file; check the name"):
+            read_table(tmp_path / "nothing.csv")
+        with pytest.raises(ValueError, match="is a folder; name a file in it"):
+            read_table(tmp_path)
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.binary(max_size=200))
+    def test_any_bytes_give_a_table_or_a_value_error(self, file, content):
+        file.write_bytes(content)
+        check_read(file)
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.text(alphabet='abN1290.,;-?"\n\t x', max_size=120))
+    def test_any_text_gives_a_sound_table_or_a_value_error(self, file, content):
+        file.write_text(content, newline="")
+        check_read(file)
+
+
+def read(file: Path) -> Table | str:
+    try:
+        return read_table(file)
+    except ValueError as error:
+        return str(error)
+
+
+def check_read(file: Path) -> None:
+    found = read(file)
+    if isinstance(found, str):
+        assert str(file) in found
+    else:
+        check_sound(found)
+
+
+def check_sound(found: Table) -> None:
+    assert found.n_rows >= 1
+    assert found.names is None or len(found.names) == found.n_rows
+    for column in found.columns.values():
+        assert column.values.shape == (found.n_rows,)
+        present = column.values[~np.isnan(column.values)]
+        assert np.isfinite(present).all()
+        assert len(np.unique(present)) > 1
+        if column.levels:
+            assert np.isin(present, np.arange(len(column.levels))).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_nan=False, allow_infinity=False, width=64),
+            st.sampled_from(["red", "green", "a, b", 'the "x"']),
+        ),
+        min_size=2,
+        max_size=20,
+    ),
+    st.sampled_from([",", ";", "\t"]),
+)
+def test_numbers_come_back_to_the_bit(file, rows, separator):
+    quoted = ['"' + text.replace('"', '""') + '"' for _, text in rows]
+    lines = [f"{value!r}{separator}{text}" for (value, _), text in zip(rows, quoted, strict=True)]
+    file.write_text("\n".join([f"v{separator}w", *lines]))
+    found = read_table(file, columns={"v": "gaussian", "w": "categorical"})
+    assert found.columns["v"].values.tolist() == [value for value, _ in rows]
+    words = found.columns["w"]
+    assert [words.levels[int(code)] for code in words.values] == [text for _, text in rows]
+
+
+class TestOutputFiles:
+    def test_all_appear(self, tmp_path):
+        with OutputFiles(tmp_path / "a" / "b") as files:
+            files.add("x.txt", "ä")
+            files.add("y.bin", b"\x00")
+            assert not (tmp_path / "a" / "b" / "x.txt").exists()
+        assert (tmp_path / "a" / "b" / "x.txt").read_bytes() == "ä".encode()
+        assert (tmp_path / "a" / "b" / "y.bin").read_bytes() == b"\x00"
+        assert sorted(os.listdir(tmp_path / "a" / "b")) == ["x.txt", "y.bin"]
+
+    @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+    def test_none_appear_on_failure(self, tmp_path, error):
+        def half() -> None:
+            with OutputFiles(tmp_path / "a" / "b") as files:
+                files.add("x.txt", "x")
+                raise error
+
+        with pytest.raises(error):
+            half()
+        assert os.listdir(tmp_path) == []
+
+    def test_a_failure_keeps_what_was_there(self, tmp_path):
+        (tmp_path / "x.txt").write_text("old")
+
+        def half() -> None:
+            with OutputFiles(tmp_path, replace=True) as files:
+                files.add("x.txt", "new")
+                files.add("no/such/place.txt", "")
+
+        with pytest.raises(OSError, match="place"):
+            half()
+        assert (tmp_path / "x.txt").read_text() == "old"
+        assert os.listdir(tmp_path) == ["x.txt"]
+
+    def test_refuses_to_replace(self, tmp_path):
+        (tmp_path / "x.txt").write_text("old")
+        with pytest.raises(ValueError, match=r"x\.txt: exists already; name another"):
+            OutputFiles(tmp_path).check(["y.txt", "x.txt"])
+        with OutputFiles(tmp_path, replace=True) as files:
+            files.add("x.txt", "new")
+        assert (tmp_path / "x.txt").read_text() == "new"
+
+    def test_refuses_a_file_as_folder_and_a_folder_as_file(self, tmp_path):
+        (tmp_path / "x").write_text("old")
+        (tmp_path / "d").mkdir()
+        with pytest.raises(ValueError, match="x: is a file; name a folder"):
+            OutputFiles(tmp_path / "x").check(["y"])
+        with pytest.raises(ValueError, match="d: is a folder where a file is to go"):
+            OutputFiles(tmp_path, replace=True).check(["d"])
+
+    def test_files_get_the_usual_rights(self, tmp_path):
+        usual = tmp_path / "usual"
+        usual.touch()
+        with OutputFiles(tmp_path) as files:
+            files.add("x.txt", "x")
+        assert (tmp_path / "x.txt").stat().st_mode == usual.stat().st_mode
