@@ -3,10 +3,10 @@
 /// are exact in the limits ±inf and return NaN only for NaN.
 #pragma once
 
+#include "bhclust/types.hpp"
+
 #include <cmath>
 #include <limits>
-
-#include "bhclust/types.hpp"
 
 namespace bhclust::detail {
 

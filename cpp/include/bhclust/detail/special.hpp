@@ -3,12 +3,12 @@
 /// signgam, a data race), no errno, no exceptions. Natural logarithms throughout.
 #pragma once
 
+#include "bhclust/types.hpp"
+
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-
-#include "bhclust/types.hpp"
 
 namespace bhclust::detail {
 
@@ -125,13 +125,13 @@ inline constexpr std::array<double, 11> stirling_coefficients = {
 }
 
 /// ln Γ(a + m) - ln Γ(a) for a > 0, m >= 0, both finite. Relative error about 1e-15 for a >= 3
-/// however small m / a; below that about 1e-15 max(m, |value|), since the value has zeros. O(1).
+/// however small m / a. Below that the value has zeros: the error is about 1e-15 of the largest of
+/// |value|, min(m, 1) and |ln a|. O(1).
 [[nodiscard]] inline double log_gamma_ratio(double a, double m) noexcept {
   constexpr double longest_product = 8.0;
   constexpr double largest_factor = 1e37;
-  constexpr double smallest_factor = 1e-300;
   if (m == 0.0) return 0.0;
-  if (m <= longest_product && m == std::floor(m) && a < largest_factor && a > smallest_factor) {
+  if (m <= longest_product && m == std::floor(m) && a < largest_factor) {
     return log_rising(a, m);
   }
   if (a >= 3.0) return log_gamma_ratio_stirling(a, m);
@@ -350,7 +350,7 @@ inline constexpr debye_table debye = make_debye_table();
     term *= (odd * odd - mu) / (8.0 * k * x);
     sum += term;
   }
-  return x - 0.5 * (ln_2pi + std::log(x)) + std::log1p(sum);
+  return x - 0.5 * (ln_2pi + std::log(x)) + std::log(1.0 + sum);
 }
 
 /// Where Hankel's expansion reaches full precision: e^(-2x) is gone and the first term is below 1.
@@ -374,8 +374,8 @@ inline constexpr debye_table debye = make_debye_table();
   return log_bessel_i_hankel(nu, x) + log_gamma(nu + 1.0) - nu * std::log(0.5 * x);
 }
 
-/// ln I_ν(x), the modified Bessel function of the first kind, ν >= 0, x >= 0; at x = 0 it is 0 for
-/// ν = 0, else -inf. Error below 1e-13 max(1, |value|). O(1).
+/// ln I_ν(x), the modified Bessel function of the first kind, ν >= 0, x in [0, 1e150]; at x = 0 it
+/// is 0 for ν = 0, else -inf. Error below 1e-13 max(1, |value|). O(1).
 [[nodiscard]] inline double log_bessel_i(double nu, double x) noexcept {
   if (x == infinity) return x;
   if (x == 0.0) return nu == 0.0 ? 0.0 : -infinity;
