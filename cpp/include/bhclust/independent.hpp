@@ -6,11 +6,14 @@
 ///     index_t width() const                           // doubles of statistics, all zero when empty
 ///     void observe(double x, double* t) const         // t += x
 ///     double log_marginal(const double* t) const      // nats
-/// and optionally merge, remove, potential, divergence as in family.hpp.
+/// and optionally merge, remove, potential, divergence as in family.hpp, and
+///     void tabulate(function_tables& tables)          // for statistics that are counts: have log_marginal
+///                                                     // look its functions up where they are small
 #pragma once
 
 #include <bhclust/detail/coded_table.hpp>
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/function_tables.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/types.hpp>
@@ -22,9 +25,15 @@
 
 namespace bhclust {
 namespace detail {
+
 template <class Column, class Score>
 class independent_store;
-}
+
+template <class Column>
+using tabulate_t =
+    decltype(std::declval<Column&>().tabulate(std::declval<function_tables&>()));
+
+}  // namespace detail
 
 /// The model of rows whose columns are independent given the cluster. Statistics: the columns',
 /// one after another; a missing cell (NaN) is not observed.
@@ -43,6 +52,15 @@ class independent {
   /// Where the statistics of column j begin.
   [[nodiscard]] index_t offset(index_t j) const noexcept { return offset_[at(j)]; }
   [[nodiscard]] index_t width() const noexcept { return offset_.back(); }
+
+  /// Speeds log_marginal up for as long as the tables live; its values may differ in the last bits.
+  void tabulate(detail::function_tables& tables) {
+    if constexpr (detail::has<detail::tabulate_t, Column>) {
+      for (auto& column : columns_) column.tabulate(tables);
+    } else {
+      static_cast<void>(tables);
+    }
+  }
 
   void observe(const row_view& row, double* t) const {
     row.for_each([&](index_t j, double x) {
@@ -111,7 +129,8 @@ class independent_store {
   };
 
   independent_store(const independent<Column>& model, const table_view& X)
-      : model_(model), rows_(X), clusters_(model.width()) {
+      : tables_(model.columns()), model_(model), rows_(X), clusters_(model.width()) {
+    model_.tabulate(tables_);
     level_offset_.push_back(0);
     for (index_t j = 0; j < model_.columns(); ++j) {
       const auto& column = model_.column(j);
@@ -206,6 +225,7 @@ class independent_store {
     rows_.end_fill(q.gains);
   }
 
+  function_tables tables_;
   independent<Column> model_;
   coded_table rows_;
   std::vector<double> level_statistics_, level_self_;

@@ -15,9 +15,14 @@ namespace detail {
 
 /// Statistics: n, Σx, Σ lnΓ(x+1).
 struct poisson_gamma_column {
-  double shape, rate, log_rate;
+  double shape, rate;
+  function_table gamma{}, log_rate{}, prior_rate{};
 
-  poisson_gamma_column(double a, double b) : shape(a), rate(b), log_rate(std::log(b)) {}
+  void tabulate(function_tables& tables) {
+    gamma = tables.gamma_ratio(shape);
+    log_rate = tables.log_sum(rate);
+    prior_rate = tables.scaled_log1p(shape, rate);
+  }
 
   [[nodiscard]] static index_t width() noexcept { return 3; }
 
@@ -29,6 +34,9 @@ struct poisson_gamma_column {
 
   /// a log(b/(b+n)) and s log(b+n) are kept apart: neither cancels for n << b.
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
+    if (gamma.covers(t[1]) && log_rate.covers(t[0])) {
+      return gamma(t[1]) - prior_rate(t[0]) - t[1] * log_rate(t[0]) - t[2];
+    }
     return log_gamma_ratio(shape, t[1]) - shape * std::log1p(t[0] / rate) -
            t[1] * std::log(rate + t[0]) - t[2];
   }
@@ -64,7 +72,7 @@ struct PoissonGamma {
 
   [[nodiscard]] auto bind(index_t columns) const {
     std::vector<detail::poisson_gamma_column> all;
-    for (index_t j = 0; j < columns; ++j) all.emplace_back(shape[j], rate[j]);
+    for (index_t j = 0; j < columns; ++j) all.push_back({shape[j], rate[j]});
     return independent<detail::poisson_gamma_column>(std::move(all));
   }
 };
