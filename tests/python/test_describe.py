@@ -1,0 +1,176 @@
+"""What is told about a clustering, against values worked out by hand or the slow way."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bhclust import _describe
+from bhclust.io import Column, Table
+
+
+def column(name, family, values, levels=()):
+    return Column(name, family, np.array(values, dtype=float), tuple(levels), "")
+
+
+def told(columns, labels):
+    return _describe.traits({c.name: c for c in columns}, np.array(labels, dtype=np.int64))
+
+
+class TestTraits:
+    def test_shares_of_bits(self):
+        milk = column("milk", "bernoulli", [1, 1, 1, 0, 0, 0, 0, 0], ("0", "1"))
+        first, second = told([milk], [0, 0, 0, 0, 1, 1, 1, 1])
+        assert first[0].text == "milk 75% (38% overall)"
+        assert first[0].short == "milk"
+        assert second[0].text == "milk 0% (38% overall)"
+        assert second[0].short == "no milk"
+        assert second[0].distance == pytest.approx(np.log(1 / (5 / 8)))
+
+    def test_levels(self):
+        legs = column("legs", "categorical", [0, 0, 1, 2, 2, 2], ("0", "4", "six"))
+        first, second = told([legs], [0, 0, 0, 1, 1, 1])
+        assert first[0].text == "legs = 0 67% (33% overall)"
+        assert second[0].text == "legs = six 100% (50% overall)"
+        assert second[0].short == "legs six"
+
+    def test_two_texts_are_not_yes_and_no(self):
+        sex = column("sex", "bernoulli", [0, 0, 1, 1], ("f", "m"))
+        assert told([sex], [0, 0, 1, 1])[1][0].text == "sex = m 100% (50% overall)"
+
+    @pytest.mark.parametrize(
+        ("family", "scale"),
+        [("poisson", 1.0), ("gaussian-diag", 1.0), ("gaussian-diag", 1e-30), ("exponential", 1e30)],
+    )
+    def test_means(self, family, scale):
+        values = scale * np.array([0.0, 0.0, 4.0, 8.0])
+        first, second = told([column("x", family, values)], [0, 0, 1, 1])
+        assert second[0].text == f"x {6 * scale:.3g} on average ({3 * scale:.3g} overall)"
+        assert (first[0].short, second[0].short) == ("low x", "high x")
+        if family != "poisson":
+            assert second[0].distance == pytest.approx(0.5 * 9 / 11)
+        else:
+            assert second[0].distance == pytest.approx(scale * (6 * np.log(2) - 3))
+
+    def test_most_telling_first_and_missing_values_left_out(self):
+        clear = column("clear", "bernoulli", [1, 1, np.nan, 0, 0, 0], ("0", "1"))
+        weak = column("weak", "bernoulli", [1, 0, 1, 0, 0, 1], ("0", "1"))
+        same = column("same", "gaussian-diag", [1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
+        first, _ = told([weak, same, clear], [0, 0, 0, 1, 1, 1])
+        assert [trait.short for trait in first] == ["clear", "weak"]
+        assert first[0].text == "clear 100% (40% overall)"
+
+    def test_one_cluster_is_set_apart_by_nothing(self):
+        assert told([column("x", "bernoulli", [0, 1], ("0", "1"))], [0, 0]) == [[]]
+
+    def test_a_cluster_without_values(self):
+        x = column("x", "gaussian-diag", [np.nan, np.nan, 1.0, 2.0])
+        assert told([x], [0, 0, 1, 1])[0] == []
+
+
+def test_titles_name_what_a_cluster_has_before_what_it_lacks():
+    t = _describe.Trait
+    found = [
+        [t("", "no backbone", 2.0, True), t("", "no tail", 1.5, True), t("", "legs 6", 1.0)],
+        [t("", "milk", 2.0), t("", "weak", 0.1)],
+        [],
+    ]
+    assert _describe.titles(found) == [
+        "0:  no backbone, legs 6, no tail",
+        "1:  milk",
+        "cluster 2",
+    ]
+
+
+def test_certainty_is_the_mean_chance_over_the_mates():
+    children = np.array([(0, 1), (5, 2), (3, 6), (7, 4)])
+    tree = SimpleNamespace(
+        n_leaves=5,
+        n_nodes=9,
+        children=children,
+        parent=np.array([5, 5, 6, 7, 8, 6, 7, 8, -1]),
+        size=np.array([1, 1, 1, 1, 1, 2, 3, 4, 5]),
+        roots=np.array([8]),
+    )
+    together = np.array([1, 1, 1, 1, 1, 0.9, 0.7, 0.2, 0.1])
+    omega = np.array([0.0, 0.0, 0.0, 0.6, 0.8, 0, 0, 0, 0])
+    post = SimpleNamespace(tree=tree, height=1 - together, omega=omega)
+    found = _describe.certainty(post, np.array([0, 0, 0, 1, 2]))
+    assert found == pytest.approx([(0.9 + 0.7) / 2, (0.9 + 0.7) / 2, 0.7, 0.6, 0.8])
+    whole = _describe.certainty(post, np.zeros(5, dtype=np.int64))
+    assert whole[3] == pytest.approx((3 * 0.2 + 0.1) / 4)
+    assert whole[4] == pytest.approx(0.1)
+
+
+class TestAdjustedRand:
+    def test_same_and_single(self):
+        assert _describe.adjusted_rand(np.array([0, 0, 1]), ["a", "a", "b"]) == 1.0
+        assert _describe.adjusted_rand(np.array([0, 0, 0]), ["a", "a", "a"]) == 1.0
+        assert _describe.adjusted_rand(np.array([0]), ["a"]) == 1.0
+
+    def test_against_all_pairs(self):
+        rng = np.random.default_rng(5)
+        labels, classes = rng.integers(0, 4, 40), [str(c) for c in rng.integers(0, 3, 40)]
+        pairs = Counter(
+            (labels[i] == labels[j], classes[i] == classes[j])
+            for i, j in combinations(range(40), 2)
+        )
+        both, only_labels = pairs[True, True], pairs[True, False]
+        only_classes, every = pairs[False, True], sum(pairs.values())
+        first, second = both + only_labels, both + only_classes
+        chance = first * second / every
+        expected = (both - chance) / ((first + second) / 2 - chance)
+        assert _describe.adjusted_rand(labels, classes) == pytest.approx(expected)
+
+
+def findings(labels, target=None):
+    n = len(labels)
+    values = np.arange(n) / 7
+    x = Column("x", "gaussian-diag", values, (), "numbers with decimals")
+    table = Table("t.csv", n, {"x": x}, {"id": "names of the rows"}, None, target, ("a note",))
+    found = np.array(labels, dtype=np.int64)
+    told_traits = _describe.traits(table.columns, found)
+    return _describe.Findings(table, found, np.full(n, 0.9), -12.5, told_traits, "rows")
+
+
+def test_summary_tells_all_or_the_largest():
+    labels = [0, 1, 1, 2, 3, 3, 3]
+    whole = _describe.summary(findings(labels))
+    assert [f"cluster {label}:" in whole for label in range(4)] == [True] * 4
+    short = _describe.summary(findings(labels), most=2)
+    assert [f"cluster {label}:" in short for label in range(4)] == [False, True, False, True]
+    assert "and 2 smaller clusters: see summary.txt" in short
+    assert "4 clusters in 7 rows\nlog evidence -12.50\n" in short
+    assert "cluster 3: 3 rows, certainty 90%" in short
+
+
+def test_summary_compares_with_known_classes():
+    told = _describe.summary(findings([0, 0, 1, 1], ["a", "a", "b", ""]))
+    assert "adjusted Rand index with the known classes 0.57" in told
+    assert "b 1, unknown 1" in told
+
+
+def test_columns_in_words():
+    told = _describe.columns_in_words(findings([0, 1]).table)
+    assert told.splitlines()[:2] == ["t.csv: 2 rows", "  note: a note"]
+    assert "measurements (gaussian-diag)" in told
+    assert "x (numbers with decimals)" in told
+    assert "id (names of the rows)" in told
+
+
+def test_a_column_that_may_be_the_classes_is_pointed_out():
+    table = findings([0, 1]).table
+    renamed = replace(table, columns={"Species": replace(table.columns["x"], name="Species")})
+    assert "say --target 'Species'" in _describe.columns_in_words(renamed)
+    assert "--target" not in _describe.columns_in_words(replace(renamed, target=["a", "b"]))
+
+
+def test_many_columns_are_told_shortly():
+    table = findings([0, 1]).table
+    many = {f"c{i}": replace(table.columns["x"], name=f"c{i}") for i in range(500)}
+    told = _describe.columns_in_words(replace(table, columns=many))
+    assert "and 480 more" in told
+    assert len(told) < 1000
