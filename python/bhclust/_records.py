@@ -33,11 +33,12 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"})
+_LONGEST_MISSING = max(map(len, MISSING))
 
 
 def is_missing(cell: str) -> bool:
     """Whether a cell stands for a missing value."""
-    return cell.lower() in MISSING
+    return len(cell) <= _LONGEST_MISSING and cell.lower() in MISSING
 
 
 @dataclass(frozen=True)

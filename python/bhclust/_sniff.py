@@ -77,8 +77,28 @@ class Cells:
         self.texts = texts
         self.lines = lines
         self.decimal = decimal
-        self.present = [place for place, text in enumerate(texts) if not is_missing(text)]
-        self.distinct = list(dict.fromkeys(texts[place] for place in self.present))
+        missing = {text for text in set(texts) if is_missing(text)}
+        self.present = [place for place, text in enumerate(texts) if text not in missing]
+        self._present_texts = [text for text in texts if text not in missing]
+        self.distinct = list(dict.fromkeys(self._present_texts))
+        self._parsed = self._parse()
+
+    def _parse(self) -> Floats | None:
+        """Give the values that are there, or None where some are not written as numbers."""
+        texts = self._present_texts
+        if "_" in "".join(texts):
+            return None
+        if self.decimal == ",":
+            texts = [text.replace(",", ".") for text in texts]
+        try:
+            return np.fromiter(map(float, texts), np.float64, len(texts))
+        except ValueError:
+            return None
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether there are values, all of them written as numbers."""
+        return bool(self.present) and self._parsed is not None
 
     def fail(self, place: int, what: str) -> ValueError:
         """Make the error for one cell."""
@@ -91,30 +111,28 @@ class Cells:
         """Place of the first cell with a text."""
         return self.texts.index(text)
 
-    def number(self, text: str) -> float | None:
-        """Value of a text, or None where it is not written as a number."""
-        if self.decimal == "," and "," in text:
+    def is_number(self, text: str) -> bool:
+        """Whether a text is written as a number."""
+        if self.decimal == ",":
             text = text.replace(",", ".")
-        if "_" in text:
-            return None
         try:
-            return float(text)
+            float(text)
         except ValueError:
-            return None
+            return False
+        return "_" not in text
 
     def numbers(self) -> Floats | None:
         """Give all values, NaN where missing, or None where some are not numbers."""
-        value_of = {text: self.number(text) for text in self.distinct}
-        if any(value is None for value in value_of.values()):
+        if self._parsed is None:
             return None
-        for text, value in value_of.items():
-            if value is not None and not np.isfinite(value):
-                raise self.fail(
-                    self.first(text),
-                    "is not a finite number; leave the cell empty where a value is missing",
-                )
+        odd = np.flatnonzero(~np.isfinite(self._parsed))
+        if len(odd):
+            raise self.fail(
+                self.present[int(odd[0])],
+                "is not a finite number; leave the cell empty where a value is missing",
+            )
         values = np.full(len(self.texts), np.nan)
-        values[self.present] = [value_of[self.texts[place]] for place in self.present]
+        values[self.present] = self._parsed
         return values
 
 
@@ -123,6 +141,8 @@ def uses_decimal_comma(texts: Sequence[str], separator: str) -> bool:
 
     Between commas as separators "1,234" may be a thousand or so, and is not taken for one.
     """
+    if "," not in "".join(texts):
+        return False
     present = [text for text in texts if not is_missing(text)]
     if not all(map(_COMMA_NUMBER.fullmatch, present)):
         return False
@@ -130,11 +150,6 @@ def uses_decimal_comma(texts: Sequence[str], separator: str) -> bool:
     if separator == ",":
         return any(len(digits) != 3 for digits in after)
     return bool(after)
-
-
-def is_number_column(cells: Cells) -> bool:
-    """Whether the column has values, all of them numbers."""
-    return bool(cells.distinct) and all(cells.number(text) is not None for text in cells.distinct)
 
 
 def sniff(cells: Cells) -> Column | str:
@@ -220,7 +235,7 @@ def _texts(cells: Cells, why: str) -> Column:
 
 def _refuse_odd_numbers(cells: Cells) -> None:
     """Refuse a column of numbers in which some are not written as numbers."""
-    odd = [text for text in cells.distinct if cells.number(text) is None]
+    odd = [text for text in cells.distinct if not cells.is_number(text)]
     like = [text for text in odd if _NUMBER_LIKE.fullmatch(text)]
     remedy = (
         "write numbers as 1234.5, leave the cell empty where a value is missing, or use "
@@ -238,13 +253,13 @@ def read_as(cells: Cells, family: str) -> Column | str:
     if not cells.present:
         return "no values"
     why = "as asked"
-    values = cells.numbers() if is_number_column(cells) else None
+    values = cells.numbers()
     if family == "categorical":
         return _texts(cells, why) if values is None else _coded(cells, values, why)
     if family == "bernoulli":
         return _as_bits(cells, values, why)
     if values is None:
-        text = next(text for text in cells.distinct if cells.number(text) is None)
+        text = next(text for text in cells.distinct if not cells.is_number(text))
         raise cells.fail(
             cells.first(text),
             f"is not a number, and family '{family}' needs numbers; "

@@ -19,7 +19,6 @@ from ._sniff import (
     FAMILIES,
     Cells,
     Column,
-    is_number_column,
     read_as,
     sniff,
     uses_decimal_comma,
@@ -226,7 +225,7 @@ def _cells(records: Records) -> tuple[dict[str, Cells], list[str]]:
 
 def _refuse_two_decimal_signs(cells: Mapping[str, Cells], comma_column: str) -> None:
     for column in cells.values():
-        if not is_number_column(column):
+        if not column.are_numbers:
             continue
         for text in column.distinct:
             if "." in text:
@@ -244,11 +243,11 @@ def _names_column(columns: Sequence[Cells]) -> str | None:
         if lowered in _NAME_HEADERS or lowered.endswith(("_id", " id", ".id")):
             if count > 1 and count == len(cells.present):
                 return cells.name
-            if not is_number_column(cells) and 2 * count > len(cells.texts):
+            if not cells.are_numbers and 2 * count > len(cells.texts):
                 return cells.name
     for cells in columns:
         all_differ = len(cells.distinct) == len(cells.texts) > 2
-        if all_differ and not is_number_column(cells) and isinstance(sniff(cells), str):
+        if all_differ and not cells.are_numbers and isinstance(sniff(cells), str):
             return cells.name
     return None
 
