@@ -10,8 +10,12 @@
 #include <bhclust/any_family.hpp>
 #include <bhclust/families.hpp>
 #include <bhclust/family.hpp>
+#include <bhclust/inference/cluster_count.hpp>
+#include <bhclust/inference/coclustering.hpp>
+#include <bhclust/inference/evidence.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/inference/predictive.hpp>
+#include <bhclust/inference/samples.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 #include <bhclust/version.hpp>
