@@ -126,10 +126,13 @@ class cluster_store {
   std::vector<double> self_;
 };
 
+/// The plain store of the bare model, whose optional members the scores look for.
 template <class Model, class Score, class = void>
 struct store_for {
-  using type = cluster_store<Model, Score>;
-  [[nodiscard]] static type make(const Model& model, const table_view& X) { return {model, X}; }
+  using type = cluster_store<typename Model::bare, Score>;
+  [[nodiscard]] static type make(const Model& model, const table_view& X) {
+    return {model.base(), X};
+  }
 };
 
 /// A model brings its own store by a nested template `store<Score>`, made from the bare model.
