@@ -18,7 +18,7 @@ from bhclust.families import (
     Product,
     VonMisesFisher,
 )
-from bhclust.inference import Posterior, posterior
+from bhclust.inference import Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "__version__",
     "bhc",
     "datasets",
+    "exact_log_evidence",
     "io",
     "lambda_heuristic",
     "plot",

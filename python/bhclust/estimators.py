@@ -195,12 +195,12 @@ class BHC(_TreeClusterer):
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
     tree : {"greedy", "rbhc"}
         How the tree is built: exact greedy BHC, or RBHC's nearest-neighbour chain.
-    rule : {"map", "r"}
-        How it is cut: the most probable partition, or the first nodes with r >= threshold.
+    rule : {"map", "r", "binder"}, optional
+        How it is cut, as in `Posterior.cut`; None: the most probable partition.
     threshold : float
         For ``rule="r"``.
     n_clusters : int, optional
-        Cut into this many clusters instead.
+        Cut into this many clusters.
     n_threads : int, optional
         None: all cores. Results do not depend on it.
     progress : callable, optional
@@ -228,7 +228,7 @@ class BHC(_TreeClusterer):
         *,
         alpha: float = 1.0,
         tree: str = "greedy",
-        rule: str = "map",
+        rule: str | None = None,
         threshold: float = 0.5,
         n_clusters: int | None = None,
         n_threads: int | None = None,

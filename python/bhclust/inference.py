@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
 from bhclust.families import resolve_family
-from bhclust.options import Progress, check_alpha, check_choice, check_count, check_threads
-from bhclust.table import as_table
+from bhclust.options import (
+    Progress,
+    check_alpha,
+    check_choice,
+    check_count,
+    check_seed,
+    check_threads,
+)
+from bhclust.table import as_table, kept
 
-__all__ = ["Posterior", "posterior"]
+__all__ = ["Posterior", "exact_log_evidence", "posterior"]
 
 
 def posterior(
@@ -72,6 +79,36 @@ def _as_tree(tree: Any, names: Sequence[str] | None) -> Tree:
     return Tree.from_linkage(tree)
 
 
+def exact_log_evidence(
+    X: Any, family: Family | str, *, alpha: float = 1.0, progress: Progress | None = None
+) -> float:
+    """The log evidence of the Dirichlet process mixture, by summing over all partitions.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+        At most 15 rows.
+    family : Family or str
+    alpha : float
+        Concentration of the Dirichlet process, above 0.
+    progress : callable, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    float
+        In nats.
+
+    Notes
+    -----
+    O(3^n_rows).
+    """
+    table = as_table(X)
+    return _core.exact_log_evidence(
+        table, resolve_family(family, table), check_alpha(alpha), progress
+    )
+
+
 class Posterior:
     """The posterior over the partitions that a tree allows. Made by `posterior`.
 
@@ -90,7 +127,7 @@ class Posterior:
         self.tree = tree
         self.family = family
         self._found = found
-        self._table = table
+        self._table = kept(table)
 
     def __repr__(self) -> str:
         return f"<bhclust.Posterior of {self.tree.n_leaves} rows, {self.family.name}>"
@@ -118,11 +155,8 @@ class Posterior:
     @property
     def r(self) -> NDArray[np.float64]:
         """Probability that a node is one cluster, given its rows."""
-        odds = self.log_odds
-        with np.errstate(over="ignore"):
-            return np.where(
-                odds >= 0, 1 / (1 + np.exp(-np.abs(odds))), 1 - 1 / (1 + np.exp(-np.abs(odds)))
-            )
+        small = np.exp(-np.abs(self.log_odds))
+        return np.where(self.log_odds >= 0, 1 / (1 + small), small / (1 + small))
 
     @property
     def omega(self) -> NDArray[np.float64]:
@@ -139,45 +173,165 @@ class Posterior:
         """The tree's lower bound of the log evidence of the Dirichlet process mixture, in nats."""
         return self._found.log_evidence_bound
 
-    def log_evidence_bound(self, kind: str = "tree") -> float:
+    def log_evidence_bound(
+        self, kind: str = "tree", *, progress: Progress | None = None
+    ) -> float:
         """A lower bound of the log evidence of the Dirichlet process mixture, in nats.
 
         Parameters
         ----------
-        kind : {"tree"}
+        kind : {"tree", "relocations-two", "relocations", "joint", "all_pairs"}
             ``"tree"``: the partitions that the tree allows (Heller & Ghahramani 2005, corollary 1).
+            ``"relocations-two"`` and ``"relocations"``: these and one relocation at a time, two or
+            four a node (Xu et al. 2009, theorem 1). ``"joint"``: relocations in disjoint subtrees
+            combine. ``"all_pairs"``: clusters across any two subtrees. Each is at least as tight as
+            the one before; O(n) but the last, which is O(n²).
+        progress : callable, optional
+            Called with (done, total).
         """
-        check_choice("kind", kind, ("tree",))
-        return self._found.log_evidence_bound
+        check_choice(
+            "kind", kind, ("tree", "relocations-two", "relocations", "joint", "all_pairs")
+        )
+        if kind == "tree":
+            return self._found.log_evidence_bound
+        if kind.startswith("relocations"):
+            return self._relocate(kind == "relocations", progress).log_evidence_bound
+        return _core.log_evidence_bound(
+            self.tree, self._found, self._table, self.family, kind, progress
+        )
+
+    def _relocate(self, four: bool, progress: Progress | None) -> _core.Relocations:
+        return _core.relocate(self.tree, self._found, self._table, self.family, four, progress)
+
+    def relocation_gains(self, *, progress: Progress | None = None) -> NDArray[np.float64]:
+        """How uncertain each split is: log of the weight its relocations add, shape (n_merges,).
+
+        Relative to the weight of all partitions that the tree allows, in nats: above 0 the
+        alternatives outweigh the tree. -inf at merges of two rows, which have no alternative. O(n).
+        """
+        return self._relocate(True, progress).log_gain_of_merge
+
+    def alternative_trees(self, n_trees: int = 1) -> list[tuple[float, Tree]]:
+        """The relocations with the largest gains, as trees.
+
+        Parameters
+        ----------
+        n_trees : int
+            At most this many; a tree of n rows has at most 4 (n - 2).
+
+        Returns
+        -------
+        list of (float, Tree)
+            The gain as in `relocation_gains`, and the tree with the relocation done; largest first.
+        """
+        count = check_count("n_trees", n_trees)
+        gains = self._relocate(True, None).log_gain
+        order = np.argsort(-gains, axis=None, kind="stable")[:count]
+        trees = []
+        for place in order[np.isfinite(gains.ravel()[order])]:
+            merge, move = divmod(int(place), 4)
+            node = self.tree.n_leaves + merge
+            trees.append((float(gains[merge, move]), _core.relocated_tree(self.tree, node, move)))
+        return trees
+
+    def coclustering(self, i: Any = None, j: Any = None) -> Any:
+        """Probability that rows are in one cluster.
+
+        Parameters
+        ----------
+        i, j : int or array of int, optional
+            Two numbers give one probability; two arrays of one length give one for each pair; an
+            array ``i`` alone gives the block of all its pairs; none gives the full matrix, which is
+            n_rows² numbers.
+
+        Returns
+        -------
+        float or array
+        """
+        if i is None:
+            rows = np.arange(self.tree.n_leaves)
+            return _core.coclustering(self.tree, self._found, rows, rows)
+        first = self._rows("i", i)
+        if j is None:
+            block = _core.coclustering(self.tree, self._found, first.ravel(), first.ravel())
+            return float(block[0, 0]) if first.ndim == 0 else block
+        second = self._rows("j", j)
+        first, second = np.broadcast_arrays(first, second)
+        flat = _core.coclustering_pairs(
+            self.tree, self._found, first.ravel(), second.ravel()
+        ).reshape(first.shape)
+        return float(flat) if flat.ndim == 0 else flat
+
+    def _rows(self, name: str, value: Any) -> NDArray[np.int64]:
+        rows = np.asarray(value)
+        if rows.dtype.kind not in "iu":
+            raise TypeError(f"{name} must be a row number or an array of them, not {value!r}")
+        if rows.size and not (0 <= rows.min() and rows.max() < self.tree.n_leaves):
+            raise ValueError(f"{name} must be from 0 to {self.tree.n_leaves - 1}, the tree's rows")
+        return rows.astype(np.int64)
+
+    def expected_n_clusters(self) -> float:
+        """Expected number of clusters, at least 1."""
+        return float(self.omega.sum())
+
+    def n_clusters_distribution(self, max_clusters: int = 100) -> NDArray[np.float64]:
+        """Posterior of the number of clusters: entry m - 1 is P(m clusters), up to ``max_clusters``.
+
+        Exact; what is missing to one lies above ``max_clusters``. O(n · max_clusters).
+        """
+        return np.exp(
+            _core.log_cluster_count(
+                self.tree, self._found, check_count("max_clusters", max_clusters)
+            )
+        )
 
     def cut_nodes(
-        self, *, rule: str = "map", threshold: float = 0.5, n_clusters: int | None = None
+        self,
+        *,
+        rule: str | None = None,
+        threshold: float = 0.5,
+        n_clusters: int | None = None,
     ) -> NDArray[np.int64]:
         """The nodes that `cut` makes clusters of, ascending."""
-        check_choice("rule", rule, ("map", "r"))
+        if rule is not None:
+            check_choice("rule", rule, ("map", "r", "binder"))
         if n_clusters is not None:
-            count = check_count("n_clusters", n_clusters)
-            return _core.nodes_at_count(self.tree, self._found, count)
-        if rule == "map":
+            return self._nodes_at_count(rule, check_count("n_clusters", n_clusters))
+        if rule is None or rule == "map":
             return _core.map_nodes(self.tree, self._found)
+        if rule == "binder":
+            return _core.binder_nodes(self.tree, self._found, 1.0)
         if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
             raise TypeError(f"threshold must be a number, not {threshold!r}")
         return _core.nodes_by_probability(self.tree, self._found, float(threshold))
 
+    def _nodes_at_count(self, rule: str | None, count: int) -> NDArray[np.int64]:
+        if rule == "map":
+            return _core.best_nodes_at_count(self.tree, self._found, count)
+        if rule is None or rule == "r":
+            return _core.nodes_at_count(self.tree, self._found, count)
+        raise ValueError('rule="binder" chooses the number of clusters; n_clusters goes with "map" or "r"')
+
     def cut(
-        self, *, rule: str = "map", threshold: float = 0.5, n_clusters: int | None = None
+        self,
+        *,
+        rule: str | None = None,
+        threshold: float = 0.5,
+        n_clusters: int | None = None,
     ) -> NDArray[np.int64]:
         """Flat clusters.
 
         Parameters
         ----------
-        rule : {"map", "r"}
-            ``"map"``: the most probable partition that the tree allows. ``"r"``: from the root down
-            the first nodes with r >= threshold.
+        rule : {"map", "r", "binder"}, optional
+            ``"map"``, without ``n_clusters`` the default: the most probable partition that the tree
+            allows. ``"r"``: from the root down the first nodes with r >= threshold. ``"binder"``: the
+            least expected number of pairs wrongly together or apart.
         threshold : float
             A probability, for ``"r"``.
         n_clusters : int, optional
-            This many clusters instead: the node with the largest log d is split first.
+            This many clusters: the node with the largest log d is split first; with ``rule="map"``
+            the most probable partition into so many, O(n_rows · n_clusters).
 
         Returns
         -------
@@ -186,6 +340,25 @@ class Posterior:
         """
         nodes = self.cut_nodes(rule=rule, threshold=threshold, n_clusters=n_clusters)
         return _core.labels_of(self.tree, nodes)
+
+    def sample_partitions(self, n_samples: int = 1, *, random_state: int = 0) -> NDArray[np.int64]:
+        """Independent exact samples from the posterior over the tree's partitions.
+
+        Returns
+        -------
+        array of int, shape (n_samples, n_rows)
+            Labels as of `cut`; the same for a seed on every platform.
+        """
+        return _core.sample_partitions(
+            self.tree,
+            self._found,
+            check_count("n_samples", n_samples),
+            check_seed("random_state", random_state),
+        )
+
+    def path_entropy(self) -> NDArray[np.float64]:
+        """How unsure each row's cluster is: entropy over the nodes above it, in nats, (n_rows,)."""
+        return _core.path_entropy(self.tree, self._found)
 
     def score_samples(
         self, X_new: Any, *, n_threads: int | None = None, progress: Progress | None = None

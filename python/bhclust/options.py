@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Progress", "check_alpha", "check_choice", "check_count", "check_threads"]
+__all__ = ["Progress", "check_alpha", "check_choice", "check_count", "check_seed", "check_threads"]
 
 Progress = Callable[[int, int], object]
 """Called with (done, total) some 25 times a second; an exception raised in it ends the work."""
@@ -47,3 +47,12 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
     return str(value)
+
+
+def check_seed(name: str, value: Any) -> int:
+    """A seed: a whole number from 0 to 2^64 - 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, not {value!r}")
+    if not 0 <= value < 2**64:
+        raise ValueError(f"{name} is {value}; it must be from 0 to 2^64 - 1")
+    return int(value)

@@ -1,11 +1,17 @@
 #include "bindings.hpp"
 
 #include <bhclust/analysis/linkage.hpp>
+#include <bhclust/inference/cluster_count.hpp>
+#include <bhclust/inference/coclustering.hpp>
+#include <bhclust/inference/evidence.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/inference/predictive.hpp>
+#include <bhclust/inference/samples.hpp>
 
+#include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace bhclust::python {
 namespace {
@@ -46,6 +52,127 @@ py::array responsibilities_of(const label_array& labels, double alpha, const hel
   const auto n = static_cast<py::ssize_t>(fresh.view.rows());
   const auto columns = static_cast<py::ssize_t>(result.size()) / n;
   return array_from(std::move(result)).reshape(std::vector<py::ssize_t>{n, columns});
+}
+
+double bound_of(const tree& t, const tree_posterior& p, const held_table& table,
+                const held_family& family, const std::string& kind, py::object progress) {
+  const auto report = progress_of(std::move(progress));
+  const py::gil_scoped_release free;
+  if (kind == "joint") return joint_evidence_bound(t, p, table.view, family.get(), report);
+  return all_pairs_evidence_bound(t, p, table.view, family.get(), report);
+}
+
+relocations relocations_of(const tree& t, const tree_posterior& p, const held_table& table,
+                           const held_family& family, bool four, py::object progress) {
+  const auto report = progress_of(std::move(progress));
+  const py::gil_scoped_release free;
+  return relocate(t, p, table.view, family.get(),
+                  four ? relocation_set::four : relocation_set::two, report);
+}
+
+double exact_of(const held_table& table, const held_family& family, double alpha,
+                py::object progress) {
+  const auto report = progress_of(std::move(progress));
+  const py::gil_scoped_release free;
+  return exact_log_evidence(table.view, family.get(), alpha, report);
+}
+
+/// A merge a row, a relocation a column.
+py::array matrix_of(const std::vector<std::array<double, 4>>& values, const py::object& base) {
+  const auto merges = static_cast<py::ssize_t>(values.size());
+  py::array array = py::array_t<double>(std::vector<py::ssize_t>{merges, 4},
+                                        merges == 0 ? nullptr : values.front().data(), base);
+  array.attr("flags").attr("writeable") = false;
+  return array;
+}
+
+py::array together_of(const tree& t, const tree_posterior& p, const label_array& first,
+                      const label_array& second) {
+  const span<const index_t> rows(first.data(), static_cast<index_t>(first.size()));
+  const span<const index_t> columns(second.data(), static_cast<index_t>(second.size()));
+  std::vector<double> values;
+  {
+    const py::gil_scoped_release free;
+    values = coclustering(t, p, rows, columns);
+  }
+  return array_from(std::move(values))
+      .reshape(std::vector<py::ssize_t>{first.size(), second.size()});
+}
+
+/// One value a pair of rows.
+py::array together_pairs(const tree& t, const tree_posterior& p, const label_array& first,
+                         const label_array& second) {
+  const common_ancestors meet(t);
+  std::vector<double> together;
+  for (py::ssize_t q = 0; q < first.size(); ++q) {
+    const index_t node = meet(first.data()[q], second.data()[q]);
+    together.push_back(node < 0 ? 0.0 : 1.0 - p.height[static_cast<std::size_t>(node)]);
+  }
+  return array_from(std::move(together));
+}
+
+void register_evidence(py::module_& m) {
+  py::class_<relocations>(m, "Relocations")
+      .def_readonly("log_evidence_bound", &relocations::log_evidence_bound)
+      .def_property_readonly("log_gain",
+                             [](const py::object& self) {
+                               return matrix_of(self.cast<const relocations&>().log_gain, self);
+                             })
+      .def_property_readonly("log_gain_of_merge", [](const py::object& self) {
+        return view_of(self.cast<const relocations&>().log_gain_of_merge, self);
+      });
+  m.def("relocate", &relocations_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+        py::arg("family"), py::arg("four"), py::arg("progress"));
+  m.def("relocated_tree",
+        [](const tree& t, index_t node, index_t move) {
+          if (move < 0 || move > 3) throw py::value_error("move must be from 0 to 3");
+          return relocated_tree(t, node, static_cast<relocation>(move));
+        },
+        py::arg("tree"), py::arg("node"), py::arg("move"));
+  m.def("log_evidence_bound", &bound_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+        py::arg("family"), py::arg("kind"), py::arg("progress"));
+  m.def("exact_log_evidence", &exact_of, py::arg("table"), py::arg("family"), py::arg("alpha"),
+        py::arg("progress"));
+}
+
+void register_partitions(py::module_& m) {
+  m.def("coclustering", &together_of, py::arg("tree"), py::arg("posterior"), py::arg("first"),
+        py::arg("second"));
+  m.def("coclustering_pairs", &together_pairs, py::arg("tree"), py::arg("posterior"),
+        py::arg("first"), py::arg("second"));
+  m.def("path_entropy",
+        [](const tree& t, const tree_posterior& p) { return array_from(path_entropy(t, p)); },
+        py::arg("tree"), py::arg("posterior"));
+  m.def("binder_nodes",
+        [](const tree& t, const tree_posterior& p, double together_cost) {
+          return array_from(binder_nodes(t, p, together_cost));
+        },
+        py::arg("tree"), py::arg("posterior"), py::arg("together_cost"));
+  m.def("log_cluster_count",
+        [](const tree& t, const tree_posterior& p, index_t max_clusters) {
+          std::vector<double> values;
+          {
+            const py::gil_scoped_release free;
+            values = log_cluster_count(t, p, max_clusters);
+          }
+          return array_from(std::move(values));
+        },
+        py::arg("tree"), py::arg("posterior"), py::arg("max_clusters"));
+  m.def("best_nodes_at_count",
+        [](const tree& t, const tree_posterior& p, index_t count) {
+          return array_from(best_nodes_at_count(t, p, count));
+        },
+        py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
+  m.def("sample_partitions",
+        [](const tree& t, const tree_posterior& p, index_t count, std::uint64_t seed) {
+          std::vector<index_t> all;
+          {
+            const py::gil_scoped_release free;
+            all = sample_partitions(t, p, count, seed);
+          }
+          return array_from(std::move(all)).reshape(std::vector<py::ssize_t>{count, t.leaves()});
+        },
+        py::arg("tree"), py::arg("posterior"), py::arg("n_samples"), py::arg("seed"));
 }
 
 /// A read-only array over one column of a posterior.
@@ -102,6 +229,8 @@ void register_inference(py::module_& m) {
   m.def("log_responsibilities", &responsibilities_of, py::arg("labels"), py::arg("alpha"),
         py::arg("table"), py::arg("family"), py::arg("fresh"), py::arg("n_threads"),
         py::arg("progress"));
+  register_evidence(m);
+  register_partitions(m);
 }
 
 }  // namespace bhclust::python
