@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust._core import Table
 
-__all__ = ["as_table", "column_names"]
+__all__ = ["as_table", "column_names", "kept"]
 
 
 def as_table(X: Any, *, argument: str = "X") -> Table:
@@ -43,6 +46,14 @@ def as_table(X: Any, *, argument: str = "X") -> Table:
     return Table.dense(_cells(X, argument))
 
 
+def kept(table: Table) -> Table:
+    """Give the table cells that no one else writes to: a copy unless they are read-only."""
+    cells = table.arrays
+    if table.is_sparse or not cells.flags.writeable:
+        return table
+    return Table.dense(_sealed(cells.copy()))
+
+
 def column_names(X: Any) -> list[str] | None:
     """Names of the columns of a DataFrame whose names are all strings; else None."""
     columns = getattr(X, "columns", None)
@@ -54,12 +65,12 @@ def column_names(X: Any) -> list[str] | None:
 
 def _cells(X: Any, argument: str) -> NDArray[np.float64]:
     if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan)
+        X = np.where(np.ma.getmaskarray(X), None, X.data) if X.mask.any() else X.data
     try:
         array = np.asarray(X)
     except ValueError:
         raise ValueError(
-            f"{argument} is ragged: its rows have different lengths; make them equal, NaN for missing"
+            f"{argument} is ragged: rows have different lengths; make them equal, NaN for missing"
         ) from None
     if array.ndim != 2:
         shape = "one dimension" if array.ndim == 1 else f"{array.ndim} dimensions"
@@ -67,67 +78,87 @@ def _cells(X: Any, argument: str) -> NDArray[np.float64]:
             f"{argument} has {shape} (shape {array.shape}); it must have two, rows and columns: "
             "reshape(-1, 1) makes one column, reshape(1, -1) one row"
         )
-    return np.ascontiguousarray(_numbers(array, argument), dtype=np.float64)
+    cells = np.ascontiguousarray(_numbers(array, argument), dtype=np.float64)
+    return cells if np.may_share_memory(cells, array) else _sealed(cells)
 
 
-def _numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
+def _sealed(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mark cells that belong to their table alone: see `kept`."""
+    cells.flags.writeable = False
+    return cells
+
+
+def _numbers(array: NDArray[Any], argument: str, column: Any = None) -> NDArray[Any]:
+    """Turn objects into float64; ``column`` is the name of the only column, for messages."""
     if array.dtype.kind in "biuf":
         return array
     if array.dtype.kind == "O":
-        return _object_numbers(array, argument)
+        return _object_numbers(array, argument, column)
     raise TypeError(
-        f"{argument} has dtype {array.dtype}; it must hold numbers"
-        + (": encode text as level codes (0, 1, 2, ...)" if array.dtype.kind in "US" else "")
+        f"{argument}{'' if column is None else f': column {column!r}'} has dtype {array.dtype}; "
+        "it must hold real numbers"
+        + (": encode text as level codes (0, 1, 2, ...)" if array.dtype.kind in "UST" else "")
     )
 
 
-def _object_numbers(array: NDArray[Any], argument: str) -> NDArray[np.float64]:
+def _object_numbers(array: NDArray[Any], argument: str, column: Any) -> NDArray[np.float64]:
     cells = np.empty(array.shape, dtype=np.float64)
-    for place, value in np.ndenumerate(array):
+    for (i, j), value in np.ndenumerate(array):
         if value is None or type(value).__name__ == "NAType":
-            cells[place] = np.nan
-        elif isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
-            cells[place] = float(value)
+            cells[i, j] = math.nan
+        elif isinstance(value, (numbers.Real, Decimal, np.bool_)):
+            cells[i, j] = _nearest_double(value)
         else:
-            row, column = place
             raise TypeError(
-                f"{argument}: row {row}, column {column} is {value!r}, which is not a number; "
-                "encode text as level codes (0, 1, 2, ...), None or NaN for missing"
+                f"{argument}: row {i}, column {j if column is None else column!r} is {value!r}, "
+                "which is not a number; encode text as level codes (0, 1, 2, ...), None or NaN for "
+                "missing"
             )
     return cells
 
 
+def _nearest_double(value: Any) -> float:
+    """Round a number; beyond the doubles it is inf, which families refuse with its place."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _frame_cells(X: Any, argument: str) -> NDArray[np.float64]:
+    names = list(X.columns)
+    if not names:
+        raise ValueError(f"{argument} has no columns; at least one is needed")
     columns = []
-    for name in list(X.columns):
-        column = X[name]
+    for j, name in enumerate(names):
+        # By place where that can be had: names may be there twice.
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
         if str(column.dtype).lower().startswith(("categor", "enum", "datetime", "timedelta")):
             raise TypeError(
                 f"{argument}: column {name!r} has dtype {column.dtype}; give it a family in an "
                 'estimator (family={...: "categorical"}) or encode it as numbers'
             )
-        values = _series_values(column)
-        try:
-            columns.append(np.asarray(_numbers(values.reshape(-1, 1), argument), dtype=np.float64))
-        except TypeError as error:
-            raise TypeError(f"column {name!r}: {error}") from None
-    if not columns:
-        raise ValueError(f"{argument} has no columns; at least one is needed")
-    return np.ascontiguousarray(np.hstack(columns))
+        values = _series_values(column).reshape(-1, 1)
+        columns.append(np.asarray(_numbers(values, argument, name), dtype=np.float64))
+    return _sealed(np.ascontiguousarray(np.hstack(columns)))
 
 
 def _series_values(column: Any) -> NDArray[Any]:
     if hasattr(column.dtype, "na_value") and not isinstance(column.dtype, np.dtype):
+        if getattr(column.dtype, "kind", "O") in "biuf":
+            return np.asarray(column.to_numpy(dtype=np.float64, na_value=math.nan))
         return np.asarray(column.astype(object))
     return np.asarray(column.to_numpy())
 
 
 def _csr_table(X: Any, argument: str) -> Table:
+    if X.ndim != 2:
+        raise ValueError(
+            f"{argument} is sparse with {X.ndim} dimension(s); it must have two, rows and columns"
+        )
+    if X.dtype.kind not in "biuf":
+        raise TypeError(f"{argument} has dtype {X.dtype}; it must hold real numbers")
     matrix = X.tocsr()
-    if matrix.ndim != 2:
-        raise ValueError(f"{argument} is sparse with {matrix.ndim} dimension(s); it must have two")
-    if matrix.dtype.kind not in "biuf":
-        raise TypeError(f"{argument} has dtype {matrix.dtype}; it must hold numbers")
     if matrix is X or not matrix.has_canonical_format or not matrix.has_sorted_indices:
         matrix = matrix.copy()
     matrix.sum_duplicates()
