@@ -218,8 +218,10 @@ def _cluster(table: Table, options: _Options) -> None:
     click.echo(f"\n{_describe.summary(findings, most=_MOST_PRINTED)}\n")
     with files:
         files.add("labels.csv", _labels_csv(findings))
-        files.add("tree.json", post.tree.to_json())
-        files.add("tree.nwk", post.tree.to_newick(table.row_names) + "\n")
+        names = table.row_names
+        files.add("tree.json", post.tree.to_json(names=names) + "\n")
+        newick = post.tree.to_newick(names=names, heights=post.height)
+        files.add("tree.nwk", newick.rstrip("\n") + "\n")
         told = f"{_describe.columns_in_words(table)}\n\n{_describe.summary(findings)}\n"
         files.add("summary.txt", told)
         _add_pictures(files, post, findings, options)
@@ -332,15 +334,18 @@ def _add_pictures(files: Any, post: Any, findings: Findings, options: _Options) 
         return
     from . import _describe, plot
 
+    table = findings.table
+    # Numbers of rows tell nobody anything where there are many.
+    names = table.row_names if table.names or table.n_rows <= 200 else None
     picture = text_io.BytesIO()
     plot.save_condensed_tree(
         picture,
         post,
         labels=findings.labels,
-        names=findings.table.row_names,
-        classes=findings.table.target,
+        names=names,
+        classes=table.target,
         titles=_describe.titles(findings.traits),
-        title=options.title or Path(findings.table.path).name,
+        title=options.title or Path(table.path).name,
         unit=options.unit,
     )
     files.add("tree.png", picture.getvalue())

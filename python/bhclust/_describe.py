@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ._condense import Floats, Ints, PosteriorLike, cluster_nodes
+from ._page import mixture_in_words
 from ._sniff import Column
 from .io import Table
 
@@ -70,8 +71,13 @@ def _contrast(column: Column, labels: Ints, clusters: int) -> _Contrast:
     present = ~np.isnan(column.values)
     values, inside = column.values[present], labels[present]
     if column.family in ("bernoulli", "categorical"):
-        return _shares_of(column, values.astype(np.int64), inside, clusters)
-    return _means_of(column, values, inside, clusters)
+        found: _Contrast = _shares_of(column, values.astype(np.int64), inside, clusters)
+    else:
+        found = _means_of(column, values, inside, clusters)
+    # What few rows of a cluster have a value for says little about it.
+    known = np.bincount(inside, minlength=clusters) / np.bincount(labels, minlength=clusters)
+    found.distance[:] *= known
+    return found
 
 
 @dataclass(frozen=True)
@@ -88,10 +94,10 @@ class _Shares:
         name, levels, level = self.column.name, self.column.levels, int(self.level[label])
         distance = float(self.distance[label])
         if self.column.family == "bernoulli" and levels[1] in _YES:
-            short = name if level == 1 else f"no {name}"
+            short = name if level == 1 else f"{name}: no"
             return Trait(self._text(name, label, 1), short, distance, level == 0)
         text = self._text(f"{name} = {levels[level]}", label, level)
-        return Trait(text, f"{name} {levels[level]}", distance)
+        return Trait(text, f"{name}: {levels[level]}", distance)
 
     def _text(self, what: str, label: int, level: int) -> str:
         return f"{what} {self.here[label, level]:.0%} ({self.overall[level]:.0%} overall)"
@@ -149,7 +155,7 @@ def titles(found: Sequence[Sequence[Trait]]) -> list[str]:
         others = [trait for trait in cluster[1:] if trait.distance > cluster[0].distance / 3]
         telling = [*cluster[:1], *sorted(others, key=lambda trait: trait.is_lack)]
         words = ", ".join(trait.short for trait in telling[:3])
-        named.append(f"{label}:  {words}" if words else f"cluster {label}")
+        named.append(f"{label} · {words}" if words else f"cluster {label}")
     return named
 
 
@@ -211,15 +217,15 @@ def _with_reasons(columns: Iterable[Column]) -> list[str]:
 
 
 def _entry(head: str, texts: Sequence[str]) -> list[str]:
-    first = f"  {head:<26}"
+    first = f"  {head:<28}  "
     return [
         line
         for place, text in enumerate(texts)
         for line in textwrap.wrap(
             text,
             _WIDTH,
-            initial_indent=first if place == 0 else " " * 28,
-            subsequent_indent=" " * 28,
+            initial_indent=first if place == 0 else " " * 32,
+            subsequent_indent=" " * 32,
             break_on_hyphens=False,
         )
     ]
@@ -272,8 +278,7 @@ def _cluster(findings: Findings, label: int) -> list[str]:
     lines += _entry("such as" if more else "rows", [", ".join(shown) + more])
     if findings.table.target is not None:
         counts = Counter(findings.table.target[row] or "unknown" for row in rows.tolist())
-        classes = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(8))
-        lines += _entry("known classes", [classes])
+        lines += _entry("known classes", [mixture_in_words(counts)])
     return lines
 
 

@@ -117,12 +117,19 @@ class Content:
         if self.classes is None:
             return ""
         counts = Counter(self.classes.of_row[row] for row in box.rows.tolist())
-        if len(counts) == 1:
-            return f"all {next(iter(counts))}"
-        return ", ".join(
-            f"{count:,} {name}" if name[:1].isalpha() else f"{count:,} of class {name}"
-            for name, count in counts.most_common()
-        )
+        return mixture_in_words(counts)
+
+
+def mixture_in_words(counts: Counter[str]) -> str:
+    """Say how many there are of each class: "13 fish, 1 reptile", or "all fish"."""
+    named = [(name if name[:1].isalpha() else f"class {name}", n) for name, n in counts.items()]
+    named.sort(key=lambda item: -item[1])
+    if len(named) == 1:
+        return f"all {named[0][0]}"
+    return ", ".join(
+        f"{count:,} of {name}" if name.startswith("class ") else f"{count:,} {name}"
+        for name, count in named
+    )
 
 
 class Ruler:
@@ -264,19 +271,20 @@ def _place_box(ruler: Ruler, content: Content, box: Box, room: float, max_lines:
     title, count = content.box_title(box), content.count(box)
     title_width = ruler.width(title, TITLE_SIZE, "bold")
     left_over = room - title_width - ruler.width(count, SMALL_SIZE) - 24
-    shares = content.shares(box)
     beside = _flow(ruler, items, left_over, 1, total) if left_over > 80 else []
-    if len(beside) == total and all(pill.colour for pill in beside):
+    is_low = len(beside) == total and all(pill.colour for pill in beside)
+    if is_low:
         pills = [replace(pill, x=pill.x + title_width + 12, y=2.2 - HEAD) for pill in beside]
-        return BoxPlace(title, count, pills, 0.0, HEAD + 5, shares, box.is_bundle)
-    pills = _flow(ruler, items, room, max_lines, total)
-    mixture = content.mixture(box)
+        left_over -= beside[-1].x + beside[-1].width if beside else 0.0
+    else:
+        pills = _flow(ruler, items, room, max_lines, total)
+    mixture = content.mixture(box) if len(box.rows) > 1 else ""
     if mixture and ruler.width(f": {mixture}", SMALL_SIZE) <= left_over:
         count = f"{count}: {mixture}"
     title_room = room - ruler.width(count, SMALL_SIZE) - 10
     title = ruler.shorten(title, TITLE_SIZE, title_room, "bold")
-    height = HEAD + _lines(pills) * LINE_STEP + 7
-    return BoxPlace(title, count, pills, 0.0, height, shares, box.is_bundle)
+    height = HEAD + 5 if is_low else HEAD + _lines(pills) * LINE_STEP + 7
+    return BoxPlace(title, count, pills, 0.0, height, content.shares(box), box.is_bundle)
 
 
 def _legend(ruler: Ruler, content: Content, room: float) -> list[Pill]:

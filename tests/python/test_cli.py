@@ -103,10 +103,14 @@ class TestFit:
         run("fit", table(), "--out", "o", "--alpha", "0.5", "--target", "kind")
         x = bhclust.io.read_table("table.csv", target="kind")
         found = bhclust.BHC(family=x.family, alpha=0.5).fit(x.data)
-        assert Path("o/tree.json").read_text(encoding="utf-8") == found.tree_.to_json()
-        json.loads(Path("o/tree.json").read_text(encoding="utf-8"))
+        document = Path("o/tree.json").read_text(encoding="utf-8")
+        assert json.loads(document)["names"] == x.names
+        back = bhclust.Tree.from_json(document)
+        assert back.children.tolist() == found.tree_.children.tolist()
         newick = Path("o/tree.nwk").read_text(encoding="utf-8")
-        assert newick == found.tree_.to_newick(x.row_names) + "\n"
+        cells = np.column_stack(list(x.data.values()))
+        again = bhclust.posterior(newick, cells, found.family_, alpha=0.5, names=x.names)
+        assert again.log_evidence == pytest.approx(found.log_evidence_, abs=1e-9)
         assert f"log evidence {found.log_evidence_:,.2f}" in Path("o/summary.txt").read_text()
         assert [row["class"] for row in read_labels("o")] == list("abc" * 10)
 

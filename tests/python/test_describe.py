@@ -27,7 +27,7 @@ class TestTraits:
         assert first[0].text == "milk 75% (38% overall)"
         assert first[0].short == "milk"
         assert second[0].text == "milk 0% (38% overall)"
-        assert second[0].short == "no milk"
+        assert second[0].short == "milk: no"
         assert second[0].distance == pytest.approx(np.log(1 / (5 / 8)))
 
     def test_levels(self):
@@ -35,7 +35,7 @@ class TestTraits:
         first, second = told([legs], [0, 0, 0, 1, 1, 1])
         assert first[0].text == "legs = 0 67% (33% overall)"
         assert second[0].text == "legs = six 100% (50% overall)"
-        assert second[0].short == "legs six"
+        assert second[0].short == "legs: six"
 
     def test_two_texts_are_not_yes_and_no(self):
         sex = column("sex", "bernoulli", [0, 0, 1, 1], ("f", "m"))
@@ -63,6 +63,13 @@ class TestTraits:
         assert [trait.short for trait in first] == ["clear", "weak"]
         assert first[0].text == "clear 100% (40% overall)"
 
+    def test_a_column_counts_as_far_as_it_is_filled(self):
+        rare = column("rare", "bernoulli", [1, *[np.nan] * 4, 0, 0, 0, 0, 0], ("0", "1"))
+        usual = column("usual", "bernoulli", [1, 1, 1, 1, 1, 0, 0, 0, 0, 0], ("0", "1"))
+        first, _ = told([rare, usual], [0] * 5 + [1] * 5)
+        assert [trait.short for trait in first] == ["usual", "rare"]
+        assert first[1].distance == pytest.approx(np.log(6) / 5)
+
     def test_one_cluster_is_set_apart_by_nothing(self):
         assert told([column("x", "bernoulli", [0, 1], ("0", "1"))], [0, 0]) == [[]]
 
@@ -74,13 +81,13 @@ class TestTraits:
 def test_titles_name_what_a_cluster_has_before_what_it_lacks():
     t = _describe.Trait
     found = [
-        [t("", "no backbone", 2.0, True), t("", "no tail", 1.5, True), t("", "legs 6", 1.0)],
+        [t("", "backbone: no", 2.0, True), t("", "tail: no", 1.5, True), t("", "legs: 6", 1.0)],
         [t("", "milk", 2.0), t("", "weak", 0.1)],
         [],
     ]
     assert _describe.titles(found) == [
-        "0:  no backbone, legs 6, no tail",
-        "1:  milk",
+        "0 · backbone: no, legs: 6, tail: no",
+        "1 · milk",
         "cluster 2",
     ]
 
@@ -150,7 +157,7 @@ def test_summary_tells_all_or_the_largest():
 def test_summary_compares_with_known_classes():
     told = _describe.summary(findings([0, 0, 1, 1], ["a", "a", "b", ""]))
     assert "adjusted Rand index with the known classes 0.57" in told
-    assert "b 1, unknown 1" in told
+    assert "1 b, 1 unknown" in told
 
 
 def test_columns_in_words():
@@ -174,3 +181,11 @@ def test_many_columns_are_told_shortly():
     told = _describe.columns_in_words(replace(table, columns=many))
     assert "and 480 more" in told
     assert len(told) < 1000
+
+
+def test_known_classes_in_words():
+    told = _describe.mixture_in_words
+    assert told(Counter(["fish", "fish", "bird"])) == "2 fish, 1 bird"
+    assert told(Counter(["fish", "fish"])) == "all fish"
+    assert told(Counter(["0", "1", "1"])) == "2 of class 1, 1 of class 0"
+    assert told(Counter(["1"])) == "all class 1"
