@@ -1,0 +1,42 @@
+/// @file
+/// Ratios of beta functions: log marginal likelihoods of counts of two kinds.
+#pragma once
+
+#include <bhclust/detail/function_tables.hpp>
+#include <bhclust/detail/special.hpp>
+
+namespace bhclust::detail {
+
+/// ln B(a + m, b + k) - ln B(a, b) for a, b > 0 and m, k >= 0: the log probability of a sequence of
+/// m events of one kind and k of the other. It is a sum of three ratios of gamma functions in three
+/// ways; the one whose steps are shortest does not cancel: m + k where the prior is strong, b + k
+/// where nearly all events are of the first kind, a + m where nearly none are. O(1).
+[[nodiscard]] inline double log_beta_ratio(double a, double b, double m, double k) noexcept {
+  if (m <= b && k <= a) {
+    return log_gamma_ratio(a, m) + log_gamma_ratio(b, k) - log_gamma_ratio(a + b, m + k);
+  }
+  if (b + k <= a + m) {
+    return log_gamma_ratio(b, k) + (log_gamma_ratio(a, b) - log_gamma_ratio(a + m, b + k));
+  }
+  return log_gamma_ratio(a, m) + (log_gamma_ratio(b, a) - log_gamma_ratio(b + k, a + m));
+}
+
+/// The same for small whole m and k by look-up. Not for strong priors, whose three terms cancel.
+struct beta_ratio_tables {
+  function_table first{}, second{}, both{};
+
+  void make(function_tables& tables, double a, double b) {
+    constexpr double strong = 1e4;
+    if (a + b > strong) return;
+    first = tables.gamma_ratio(a);
+    second = tables.gamma_ratio(b);
+    both = tables.gamma_ratio(a + b);
+  }
+
+  [[nodiscard]] bool covers(double m, double k) const noexcept { return both.covers(m + k); }
+  [[nodiscard]] double operator()(double m, double k) const noexcept {
+    return first(m) + second(k) - both(m + k);
+  }
+};
+
+}  // namespace bhclust::detail
