@@ -82,8 +82,8 @@ void check(const std::string& name, double rounding = 0.0) {
     const double found = log_marginal<Family>(point);
     const double allowed = 1e-12 * std::max(1.0, std::fabs(wanted)) +
                            rounding * 1e-16 * point.at("magnitude").get<double>();
-    CHECK_MESSAGE(std::fabs(found - wanted) <= allowed, "found " << found << ", wanted " << wanted
-                                                                 << " in " << point.dump());
+    CHECK_MESSAGE(std::fabs(found - wanted) <= allowed,
+                  "found " << found << ", wanted " << wanted << " in " << point.dump());
     worst = std::max(worst, std::fabs(found - wanted) / allowed);
   }
   MESSAGE(name << ": worst error " << worst << " of what is allowed");
