@@ -98,7 +98,9 @@ class _Options:
 
 
 @commands.command()
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the files.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the files; else bhclust-demo."
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def demo(out: Path | None, force: bool) -> None:
     """Cluster 101 animals by their traits, and draw them."""
@@ -127,7 +129,9 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 
 @commands.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the files.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the files; else TABLE-clusters."
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--family", help=_FAMILY_HELP)
 @click.option(
