@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,35 @@ from bhclust._core import CategoricalDirichlet, Family, Table
 from bhclust.families import product_of
 from bhclust.table import as_table, column_names
 
-__all__ = ["ColumnCoder"]
+__all__ = ["ColumnCoder", "naming"]
+
+
+@contextmanager
+def naming(keys: Sequence[Any] | None) -> Iterator[None]:
+    """Refusals of the core name columns by ``keys`` in place of numbers; None leaves them alone."""
+    try:
+        yield
+    except ValueError as error:
+        told = str(error) if keys is None else _named(str(error), keys)
+        # Errors of other types, or without a column in them, may be a progress callback's.
+        if type(error) is not ValueError or told == str(error):
+            raise
+        raise ValueError(told) from None
+
+
+def _named(message: str, keys: Sequence[Any]) -> str:
+    def key_of(found: re.Match[str]) -> str:
+        column = int(found[1])
+        return f"column {keys[column]!r} " if column < len(keys) else found[0]
+
+    return re.sub(r"\bcolumn (\d+) ", key_of, message, count=1)
 
 
 class ColumnCoder:
     """Turns tables whose columns were given families by name or number into cells of numbers.
 
-    Columns for the categorical family may hold text, booleans or pandas categories; their levels are
-    learned from the fitted table, in sorted order, and new tables must keep to them.
+    Columns for the categorical family may hold text, booleans or pandas categories; their levels
+    are learned from the fitted table, in sorted order, and new tables must keep to them.
 
     Parameters
     ----------
@@ -42,83 +65,102 @@ class ColumnCoder:
 
     def fit(self, X: Any) -> tuple[Table, Family]:
         """Learn the levels; the cells and the Product for them."""
+        X = _with_columns(X, "X")
         for key in self.columns:
             if _is_categorical(self.choice[key]):
-                self.levels[key] = _levels_of(_column(X, key))
+                self.levels[key] = _levels_of(_column(X, key, "X"), key)
         table = self.transform(X)
-        try:
+        with naming(self.columns):
             return table, product_of(dict(enumerate(self.choice.values())), table)
-        except ValueError as error:
-            raise ValueError(self.named(str(error))) from None
 
     def transform(self, X: Any, *, argument: str = "X") -> Table:
-        """The cells of a table, float64."""
-        return Table.dense(
-            np.ascontiguousarray(
-                np.column_stack([self._cells(X, key, argument) for key in self.columns])
+        """Give the cells of a table, float64."""
+        X = _with_columns(X, argument)
+        cells = [self._cells(X, key, argument) for key in self.columns]
+        lengths = {len(column) for column in cells}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"{argument} has columns of lengths {sorted(lengths)!r}; make them equal"
             )
-        )
-
-    def named(self, message: str) -> str:
-        """A message of the core with the keys in place of the numbers of the cells' columns."""
-        for j, key in reversed(list(enumerate(self.columns))):
-            message = message.replace(f"column {j} ", f"column {key!r} ", 1)
-        return message
+        return as_table(np.column_stack(cells))
 
     def _cells(self, X: Any, key: Any, argument: str) -> NDArray[np.float64]:
-        column = _column(X, key)
+        column = _column(X, key, argument)
         if key in self.levels:
             return self._codes(column, key, argument)
         try:
             return np.asarray(as_table(column.reshape(-1, 1), argument=argument).arrays)[:, 0]
         except TypeError as error:
-            raise TypeError(
-                str(error).replace("column 0", f"column {key!r}", 1)
-            ) from None
+            told = str(error).replace("column 0", f"column {key!r}", 1)
+            place = f"{argument}: column {key!r} has dtype"
+            raise TypeError(told.replace(f"{argument} has dtype", place, 1)) from None
 
     def _codes(self, column: NDArray[Any], key: Any, argument: str) -> NDArray[np.float64]:
         code = {level: float(number) for number, level in enumerate(self.levels[key])}
         cells = np.full(len(column), np.nan)
-        for i, value in enumerate(column):
+        for i, value in enumerate(column.tolist()):
             if _is_missing(value):
                 continue
-            if value not in code:
+            if not _is_hashable(value) or value not in code:
                 raise ValueError(
-                    f"{argument}: row {i}, column {key!r} is {value!r}, a level that the fitted table "
-                    f"does not have; it has {self.levels[key][:10]!r}; make it missing or refit"
+                    f"{argument}: row {i}, column {key!r} is {value!r}, a level that the fitted "
+                    f"table does not have; it has {self.levels[key][:10]!r}; make it missing or "
+                    "refit"
                 )
             cells[i] = code[value]
         return cells
 
 
 def _is_categorical(family: Any) -> bool:
-    return family == "categorical" or family is CategoricalDirichlet
+    return family is CategoricalDirichlet or (isinstance(family, str) and family == "categorical")
 
 
-def _column(X: Any, key: Any) -> NDArray[Any]:
-    """One column as an array; objects where its dtype has missing values of its own."""
-    if hasattr(X, "columns"):
-        if key not in list(X.columns):
-            raise ValueError(
-                f"family names column {key!r}, and X has {column_names(X) or list(X.columns)!r}"
-            )
-        series = X[key]
-        if isinstance(series.dtype, np.dtype):
-            return np.asarray(series.to_numpy())
-        return np.asarray(series.to_numpy(), dtype=object)
-    if isinstance(X, Mapping):
-        if key not in X:
-            raise ValueError(f"family names column {key!r}, and X has {list(X)!r}")
-        return np.asarray(X[key])
-    cells = np.asarray(X)
+def _with_columns(X: Any, argument: str) -> Any:
+    """X if it has columns by name, else as an array of objects or numbers with two dimensions."""
+    if hasattr(X, "tocsr"):
+        raise TypeError(f"{argument} is sparse; a family a column needs a dense table: X.toarray()")
+    if hasattr(X, "columns") or isinstance(X, Mapping):
+        return X
+    cells = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     if cells.ndim != 2:
-        raise ValueError(f"X has {cells.ndim} dimension(s); it must have two, rows and columns")
+        raise ValueError(
+            f"{argument} has {cells.ndim} dimension(s); it must have two: rows of equal length"
+        )
+    return cells
+
+
+def _column(X: Any, key: Any, argument: str) -> NDArray[Any]:
+    """One column as an array; objects where its dtype has missing values of its own."""
+    if isinstance(X, np.ndarray):
+        return _numbered_column(X, key, argument)
+    names = list(X) if isinstance(X, Mapping) else list(X.columns)
+    if names.count(key) != 1:
+        shown = names if isinstance(X, Mapping) else column_names(X) or names
+        raise ValueError(
+            f"family names column {key!r}, and {argument} has "
+            + (f"it {names.count(key)} times" if key in names else f"{shown!r}")
+        )
+    series = X[key]
+    if isinstance(X, Mapping):
+        values = np.asarray(series)
+    elif isinstance(series.dtype, np.dtype):
+        values = np.asarray(series.to_numpy())
+    else:
+        values = np.asarray(series.to_numpy(), dtype=object)
+    if values.ndim != 1:
+        raise ValueError(f"{argument}: column {key!r} has {values.ndim} dimension(s), not one")
+    return values
+
+
+def _numbered_column(cells: NDArray[Any], key: Any, argument: str) -> NDArray[Any]:
     if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
         raise TypeError(
-            f"family names column {key!r}; X is an array, so columns go by number"
+            f"family names column {key!r}; {argument} is an array, so columns go by number"
         )
     if not 0 <= key < cells.shape[1]:
-        raise ValueError(f"family names column {key}, and X has columns 0 to {cells.shape[1] - 1}")
+        raise ValueError(
+            f"family names column {key}, and {argument} has columns 0 to {cells.shape[1] - 1}"
+        )
     return cells[:, key]
 
 
@@ -128,8 +170,24 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-def _levels_of(column: NDArray[Any]) -> list[Any]:
-    present = {value for value in column.tolist() if not _is_missing(value)}
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _levels_of(column: NDArray[Any], key: Any) -> list[Any]:
+    present = set()
+    for i, value in enumerate(column.tolist()):
+        if _is_missing(value):
+            continue
+        if not _is_hashable(value):
+            raise TypeError(
+                f"X: row {i}, column {key!r} is {value!r}; a level must be text, a number or a bool"
+            )
+        present.add(value)
     if len(present) == 0:
         return [0, 1]
     try:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
 from bhclust.algorithms import bhc, rbhc
-from bhclust.columns import ColumnCoder
+from bhclust.columns import ColumnCoder, naming
 from bhclust.families import resolve_family
 from bhclust.inference import Posterior, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
-from bhclust.options import Progress, check_alpha, check_choice
+from bhclust.options import Progress, check_alpha, check_choice, check_cut, check_number
 from bhclust.table import as_table, column_names
 
 __all__ = ["BHC", "RBHC"]
@@ -72,7 +71,7 @@ class _TreeClusterer:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: F401
+        from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(
             estimator_type="clusterer",
@@ -83,53 +82,27 @@ class _TreeClusterer:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
 
-    def _prepare(self, X: Any) -> tuple[Table, Family]:
-        """The table and the family with its hyperparameters; remembers how to read new tables."""
-        names = column_names(X)
-        if isinstance(self.family, Mapping):
-            self._coder: ColumnCoder | None = ColumnCoder(self.family)
-            table, family = self._coder.fit(X)
-        else:
-            self._coder = None
-            table = as_table(X)
-            family = resolve_family(self.family, table)
-        self.n_features_in_ = table.n_columns if self._coder is None else len(self._coder.columns)
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return table, family
-
     def _new_table(self, X: Any) -> Table:
-        self._require_fitted()
-        if self._coder is not None:
-            return self._coder.transform(X, argument="X_new")
-        names = column_names(X)
-        fitted = getattr(self, "feature_names_in_", None)
-        if names is not None and fitted is not None and names != list(fitted):
-            raise ValueError(
-                f"X_new has the columns {names!r}; the fitted X has {list(fitted)!r}, in that order"
-            )
-        return as_table(X, argument="X_new")
-
-    def _require_fitted(self) -> None:
         if not hasattr(self, "posterior_"):
             raise _not_fitted(
-                f"this {type(self).__name__} is not fitted; call fit(X) before anything that needs it"
+                f"this {type(self).__name__} is not fitted; call fit(X) before anything that needs "
+                "it"
             )
+        return self._layout.read(X)
 
-    def _keep(self, found: Posterior, labels: NDArray[np.int64]) -> None:
+    def _keep(self, layout: _Layout, found: Posterior, labels: NDArray[np.int64]) -> None:
+        self._layout = layout
+        self.n_features_in_ = layout.n_columns
+        if layout.names is not None:
+            self.feature_names_in_ = np.array(layout.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self.tree_ = found.tree
         self.posterior_ = found
         self.family_ = found.family
         self.log_evidence_ = found.log_evidence
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
-
-    def _naming(self, error: ValueError) -> ValueError:
-        """The error with column names in place of numbers."""
-        coder = getattr(self, "_coder", None)
-        return ValueError(coder.named(str(error))) if coder is not None else error
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
         raise NotImplementedError
@@ -146,10 +119,12 @@ class _TreeClusterer:
         array of shape (n_new, n_clusters_ + 1)
             Rows sum to one.
         """
+        return np.exp(self._log_proba(X))
+
+    def _log_proba(self, X: Any) -> NDArray[np.float64]:
         table = self._new_table(X)
-        return np.exp(
-            self.posterior_.predict_log_proba(table, self.labels_, n_threads=self.n_threads)
-        )
+        with naming(self._layout.keys):
+            return self.posterior_.predict_log_proba(table, self.labels_, n_threads=self.n_threads)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable of the fitted clusters for new rows, shape (n_new,).
@@ -158,19 +133,55 @@ class _TreeClusterer:
         fitted table get their label where the partition is certain; one on the border of two
         clusters may get the other's.
         """
-        table = self._new_table(X)
-        log_proba = self.posterior_.predict_log_proba(
-            table, self.labels_, n_threads=self.n_threads
-        )
-        return np.asarray(np.argmax(log_proba[:, :-1], axis=1), dtype=np.int64)
+        return np.asarray(np.argmax(self._log_proba(X)[:, :-1], axis=1), dtype=np.int64)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Log predictive density of new rows, in nats, shape (n_new,)."""
-        return self.posterior_.score_samples(self._new_table(X), n_threads=self.n_threads)
+        table = self._new_table(X)
+        with naming(self._layout.keys):
+            return self.posterior_.score_samples(table, n_threads=self.n_threads)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log predictive density of new rows, in nats."""
         return float(np.mean(self.score_samples(X)))
+
+
+class _Layout:
+    """The columns of the fitted table, and how new tables are brought into them."""
+
+    def __init__(self) -> None:
+        self.names: list[str] | None = None
+        self.coder: ColumnCoder | None = None
+        self.n_columns = 0
+
+    def fit(self, X: Any, family: Any) -> tuple[Table, Family]:
+        """Learn the columns; the cells, and the family with its hyperparameters."""
+        self.names = column_names(X)
+        if isinstance(family, Mapping):
+            self.coder = ColumnCoder(family)
+            table, model = self.coder.fit(X)
+        else:
+            table = as_table(X)
+            with naming(self.names):
+                model = resolve_family(family, table)
+        self.n_columns = table.n_columns
+        return table, model
+
+    @property
+    def keys(self) -> Sequence[Any] | None:
+        """What messages call the columns; None: their numbers."""
+        return self.names if self.coder is None else self.coder.columns
+
+    def read(self, X: Any) -> Table:
+        """The cells of a new table."""
+        if self.coder is not None:
+            return self.coder.transform(X, argument="X_new")
+        names = column_names(X)
+        if names is not None and self.names is not None and names != self.names:
+            raise ValueError(
+                f"X_new has the columns {names!r}; the fitted X has {self.names!r}, in that order"
+            )
+        return as_table(X, argument="X_new")
 
 
 def _not_fitted(message: str) -> Exception:
@@ -253,8 +264,10 @@ class BHC(_TreeClusterer):
         """
         check_choice("tree", self.tree, ("greedy", "rbhc"))
         alpha = check_alpha(self.alpha)
-        table, family = self._prepare(X)
-        try:
+        layout = _Layout()
+        table, family = layout.fit(X, self.family)
+        check_cut(self.rule, self.threshold, self.n_clusters, table.n_rows)
+        with naming(layout.keys):
             if self.tree == "greedy":
                 grown = bhc(
                     table, family, alpha=alpha, n_threads=self.n_threads, progress=self.progress
@@ -262,10 +275,8 @@ class BHC(_TreeClusterer):
             else:
                 grown = rbhc(table, family, n_threads=self.n_threads, progress=self.progress)
             found = posterior(grown, table, family, alpha=alpha)
-        except ValueError as error:
-            raise self._naming(error) from None
         labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
-        self._keep(found, labels)
+        self._keep(layout, found, labels)
         return self
 
 
@@ -329,22 +340,22 @@ class RBHC(_TreeClusterer):
         y : ignored
         """
         alpha = check_alpha(self.alpha)
-        table, family = self._prepare(X)
-        try:
-            self.lam_ = self._lambda(table, family)
+        layout = _Layout()
+        table, family = layout.fit(X, self.family)
+        with naming(layout.keys):
+            lam = self._lambda(table, family)
             grown = rbhc(
                 table,
                 family,
-                lam=self.lam_,
+                lam=lam,
                 n_clusters=self.n_clusters,
                 method=self.method,
                 n_threads=self.n_threads,
                 progress=self.progress,
             )
             found = posterior(grown, table, family, alpha=alpha)
-        except ValueError as error:
-            raise self._naming(error) from None
-        self._keep(found, _core.labels_of(grown, grown.roots))
+        self._keep(layout, found, _core.labels_of(grown, grown.roots))
+        self.lam_ = lam
         return self
 
     def _lambda(self, table: Table, family: Family) -> float:
@@ -355,6 +366,4 @@ class RBHC(_TreeClusterer):
         if isinstance(self.lam, str):
             check_choice("lam", self.lam, ("auto",))
             return lambda_heuristic(table, family, random_state=self.random_state)
-        if isinstance(self.lam, bool) or not isinstance(self.lam, numbers.Real):
-            raise TypeError(f'lam must be a number or "auto", not {self.lam!r}')
-        return float(self.lam)
+        return check_number("lam", self.lam, 'a number or "auto"')

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bhclust.options import (
     check_alpha,
     check_choice,
     check_count,
+    check_number,
     check_seed,
     check_threads,
 )
@@ -75,8 +77,20 @@ def _as_tree(tree: Any, names: Sequence[str] | None) -> Tree:
     if isinstance(tree, Tree):
         return tree
     if isinstance(tree, str):
-        return Tree.from_newick(tree, names=None if names is None else list(names))
+        return Tree.from_newick(tree, names=None if names is None else [str(n) for n in names])
     return Tree.from_linkage(tree)
+
+
+@contextmanager
+def _new_rows() -> Iterator[None]:
+    """Let refusals of the core speak of X_new, which it calls X."""
+    try:
+        yield
+    except ValueError as error:
+        # Errors of other types or words may be a progress callback's.
+        if type(error) is not ValueError or not re.match(r"X(:| has | is )", str(error)):
+            raise
+        raise ValueError("X_new" + str(error)[1:]) from None
 
 
 def exact_log_evidence(
@@ -173,9 +187,7 @@ class Posterior:
         """The tree's lower bound of the log evidence of the Dirichlet process mixture, in nats."""
         return self._found.log_evidence_bound
 
-    def log_evidence_bound(
-        self, kind: str = "tree", *, progress: Progress | None = None
-    ) -> float:
+    def log_evidence_bound(self, kind: str = "tree", *, progress: Progress | None = None) -> float:
         """A lower bound of the log evidence of the Dirichlet process mixture, in nats.
 
         Parameters
@@ -189,9 +201,7 @@ class Posterior:
         progress : callable, optional
             Called with (done, total).
         """
-        check_choice(
-            "kind", kind, ("tree", "relocations-two", "relocations", "joint", "all_pairs")
-        )
+        check_choice("kind", kind, ("tree", "relocations-two", "relocations", "joint", "all_pairs"))
         if kind == "tree":
             return self._found.log_evidence_bound
         if kind.startswith("relocations"):
@@ -301,16 +311,18 @@ class Posterior:
             return _core.map_nodes(self.tree, self._found)
         if rule == "binder":
             return _core.binder_nodes(self.tree, self._found, 1.0)
-        if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
-            raise TypeError(f"threshold must be a number, not {threshold!r}")
-        return _core.nodes_by_probability(self.tree, self._found, float(threshold))
+        return _core.nodes_by_probability(
+            self.tree, self._found, check_number("threshold", threshold)
+        )
 
     def _nodes_at_count(self, rule: str | None, count: int) -> NDArray[np.int64]:
         if rule == "map":
             return _core.best_nodes_at_count(self.tree, self._found, count)
         if rule is None or rule == "r":
             return _core.nodes_at_count(self.tree, self._found, count)
-        raise ValueError('rule="binder" chooses the number of clusters; n_clusters goes with "map" or "r"')
+        raise ValueError(
+            'rule="binder" chooses the number of clusters; n_clusters goes with "map" or "r"'
+        )
 
     def cut(
         self,
@@ -368,15 +380,11 @@ class Posterior:
         The mixture over all nodes, each weighed by the probability that it is a cluster, and a new
         cluster; it integrates to one. O(n_new · n_nodes · width).
         """
-        return _core.log_predictive(
-            self.tree,
-            self._found,
-            self._table,
-            self.family,
-            as_table(X_new, argument="X_new"),
-            check_threads(n_threads),
-            progress,
-        )
+        fresh, threads = as_table(X_new, argument="X_new"), check_threads(n_threads)
+        with _new_rows():
+            return _core.log_predictive(
+                self.tree, self._found, self._table, self.family, fresh, threads, progress
+            )
 
     def predict_log_proba(
         self,
@@ -399,16 +407,26 @@ class Posterior:
         array of shape (n_new, n_clusters + 1)
             The last column is "a new cluster". The exponentials of a row sum to one.
         """
-        flat = self.cut() if labels is None else np.ascontiguousarray(labels, dtype=np.int64)
-        return _core.log_responsibilities(
-            flat,
-            self.alpha,
-            self._table,
-            self.family,
-            as_table(X_new, argument="X_new"),
-            check_threads(n_threads),
-            progress,
-        )
+        flat = self.cut() if labels is None else self._labels(labels)
+        fresh, threads = as_table(X_new, argument="X_new"), check_threads(n_threads)
+        with _new_rows():
+            return _core.log_responsibilities(
+                flat, self.alpha, self._table, self.family, fresh, threads, progress
+            )
+
+    def _labels(self, value: Any) -> NDArray[np.int64]:
+        labels = np.asarray(value)
+        n = self.tree.n_leaves
+        if labels.dtype.kind not in "iu":
+            raise TypeError(f"labels must be whole numbers, not {labels.dtype}")
+        if labels.shape != (n,):
+            raise ValueError(f"labels has shape {labels.shape}; it must be ({n},): one label a row")
+        bad = np.flatnonzero((labels < 0) | (labels >= n))
+        if bad.size:
+            raise ValueError(
+                f"labels[{bad[0]}] is {labels[bad[0]]}; number the clusters from 0, below {n}"
+            )
+        return np.ascontiguousarray(labels, dtype=np.int64)
 
     def certainty(self) -> NDArray[np.float64]:
         """For each row the probability of exactly its cluster in `cut()`, shape (n_rows,)."""

@@ -7,7 +7,18 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Progress", "check_alpha", "check_choice", "check_count", "check_seed", "check_threads"]
+__all__ = [
+    "Progress",
+    "check_alpha",
+    "check_choice",
+    "check_count",
+    "check_cut",
+    "check_number",
+    "check_seed",
+    "check_threads",
+]
+
+MOST_THREADS = 1024
 
 Progress = Callable[[int, int], object]
 """Called with (done, total) some 25 times a second; an exception raised in it ends the work."""
@@ -15,9 +26,7 @@ Progress = Callable[[int, int], object]
 
 def check_alpha(alpha: Any) -> float:
     """A concentration: a finite number above 0."""
-    if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
-        raise TypeError(f"alpha must be a number, not {alpha!r}")
-    value = float(alpha)
+    value = check_number("alpha", alpha)
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(
             f"alpha is {alpha!r}; the concentration must be a finite number above 0 "
@@ -26,11 +35,26 @@ def check_alpha(alpha: Any) -> float:
     return value
 
 
+def check_number(name: str, value: Any, wanted: str = "a number") -> float:
+    """A real number; beyond the doubles it is inf."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {wanted}, not {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def check_threads(n_threads: Any) -> int:
     """A number of threads for the core: None is all cores (0)."""
     if n_threads is None:
         return 0
-    return check_count("n_threads", n_threads)
+    count = check_count("n_threads", n_threads)
+    if count > MOST_THREADS:
+        raise ValueError(
+            f"n_threads is {n_threads}; it must be at most {MOST_THREADS} (None takes all cores)"
+        )
+    return count
 
 
 def check_count(name: str, value: Any) -> int:
@@ -39,7 +63,27 @@ def check_count(name: str, value: Any) -> int:
         raise TypeError(f"{name} must be a whole number, not {value!r}")
     if value < 1:
         raise ValueError(f"{name} is {value}; it must be at least 1")
+    if value >= 2**63:
+        raise ValueError(f"{name} is {value}; it must be below 2^63")
     return int(value)
+
+
+def check_cut(rule: Any, threshold: Any, n_clusters: Any, n_rows: int) -> None:
+    """The options of `Posterior.cut` for one tree, before it is there."""
+    if rule is not None:
+        check_choice("rule", rule, ("map", "r", "binder"))
+    if not 0 <= check_number("threshold", threshold) <= 1:
+        raise ValueError(f"threshold is {threshold!r}; it is a probability, from 0 to 1")
+    if n_clusters is None:
+        return
+    if check_count("n_clusters", n_clusters) > n_rows:
+        raise ValueError(
+            f"n_clusters is {n_clusters}; X has {n_rows} row(s), so it must be between 1 and that"
+        )
+    if rule == "binder":
+        raise ValueError(
+            'rule="binder" chooses the number of clusters; n_clusters goes with "map" or "r"'
+        )
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -58,6 +58,8 @@ def loads(text: str) -> Tree:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"text is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("text is nested too deeply to be a tree of bhclust") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'text is not a tree of bhclust (no "format": "{FORMAT}")')
     if document.get("version") != VERSION:
@@ -68,8 +70,8 @@ def loads(text: str) -> Tree:
     if left.size != right.size:
         raise ValueError(f'"left" has {left.size} entries and "right" has {right.size}')
     n_leaves, kind = document.get("n_leaves"), document.get("kind", "none")
-    if not isinstance(n_leaves, int) or isinstance(n_leaves, bool):
-        raise ValueError(f'"n_leaves" is {n_leaves!r}; it must be a whole number')
+    if not isinstance(n_leaves, int) or isinstance(n_leaves, bool) or n_leaves >= 2**48:
+        raise ValueError(f'"n_leaves" is {n_leaves!r}; it must be a whole number below 2^48')
     if left.size >= max(n_leaves, 1):
         raise ValueError(f"{left.size} merges are too many for {n_leaves} leaves")
     if not isinstance(kind, str):
