@@ -34,7 +34,7 @@ index_t count(const Container& c) {
 
 enum class layout { dense, with_missing, sparse };
 
-inline const char* name_of(layout kind) {
+inline std::string name_of(layout kind) {
   if (kind == layout::dense) return "dense";
   return kind == layout::sparse ? "sparse" : "dense with missing cells";
 }
@@ -269,8 +269,8 @@ void for_each_example(int rounds, index_t rows, index_t most_columns, const Visi
       const index_t columns = 1 + round % most_columns;
       const auto family = random_family<Family>(random, columns);
       const auto X = random_table(random, family, rows, columns, kind);
-      INFO(Family::name() << ", " << name_of(kind) << ", " << columns << " columns, round "
-                          << round);
+      INFO(std::string(Family::name())
+           << ", " << name_of(kind) << ", " << columns << " columns, round " << round);
       visit(random, family, X);
     }
   }

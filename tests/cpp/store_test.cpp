@@ -1,0 +1,282 @@
+// Rows of scores: every store against gains computed from the rows themselves, after any merges and
+// prunings, bit for bit the same for any bounds of a call and any slots.
+#include "clusters.hpp"
+#include "tables.hpp"
+#include <bhclust/any_family.hpp>
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/score.hpp>
+#include <bhclust/families.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/product.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+using namespace testkit;
+namespace detail = bhclust::detail;
+
+namespace {
+
+constexpr index_t rows = 21;
+
+template <class Score, class Model>
+struct truth {
+  const Model& model;
+  const table& X;
+
+  /// The gain of two clusters of rows, and the size of the numbers it is made of.
+  [[nodiscard]] std::pair<double, double> gain(const std::vector<index_t>& a,
+                                               const std::vector<index_t>& b) const {
+    const auto t = observed(model, X, a);
+    const auto s = observed(model, X, b);
+    if (Score::kind == detail::score_kind::relaxed) {
+      const double d = divergence(model, t, s);
+      return {-d, d};
+    }
+    auto both = a;
+    both.insert(both.end(), b.begin(), b.end());
+    const double pooled = log_marginal(model, observed(model, X, both));
+    const double apart = log_marginal(model, t) + log_marginal(model, s);
+    return {pooled - apart, std::fabs(pooled) + std::fabs(apart)};
+  }
+};
+
+/// A store beside the rows of the cluster in each slot.
+template <class Score, class Model, class Store>
+class followed_store {
+ public:
+  followed_store(const Model& model, const table& X, Store store)
+      : truth_{model, X}, store_(std::move(store)) {
+    for (index_t i = 0; i < X.rows(); ++i) members_.push_back({i});
+  }
+
+  void merge(index_t a, index_t b) {
+    CHECK(store_.merge(a, b) == count(members_));
+    auto both = members_[at(a)];
+    both.insert(both.end(), members_[at(b)].begin(), members_[at(b)].end());
+    members_.push_back(std::move(both));
+  }
+
+  void keep(const std::vector<index_t>& slots) {
+    std::vector<std::vector<index_t>> kept;
+    for (const index_t s : slots) kept.push_back(members_[at(s)]);
+    members_ = std::move(kept);
+    store_.keep(slots);
+  }
+
+  /// Row a: the gains of slot a with every slot.
+  [[nodiscard]] std::vector<std::vector<double>> gains() const {
+    CHECK(store_.slots() == count(members_));
+    std::vector<std::vector<double>> all;
+    typename Store::query q;
+    for (index_t a = 0; a < store_.slots(); ++a) {
+      store_.load(q, a);
+      std::vector<double> out(members_.size());
+      store_.row(q, 0, store_.slots(), out.data());
+      all.push_back(std::move(out));
+    }
+    return all;
+  }
+
+  void check_against_truth() const {
+    const auto found = gains();
+    for (std::size_t a = 0; a < found.size(); ++a) {
+      for (std::size_t b = 0; b < found.size(); ++b) {
+        const auto [wanted, size] = truth_.gain(members_[a], members_[b]);
+        CHECK_MESSAGE(near(found[a][b], wanted, size), "slots " << a << " and " << b << ": found "
+                                                                << found[a][b] << ", wanted "
+                                                                << wanted);
+      }
+    }
+  }
+
+  void check_bounds(random_source& random) const {
+    const auto whole = gains();
+    typename Store::query q;
+    for (int times = 0; times < 25; ++times) {
+      const index_t a = random.below(store_.slots());
+      const index_t begin = random.below(store_.slots() + 1);
+      const index_t end = begin + random.below(store_.slots() + 1 - begin);
+      std::vector<double> out(at(end - begin) + 2, -77.0);
+      store_.load(q, a);
+      store_.row(q, begin, end, out.data() + 1);
+      CHECK(out.front() == -77.0);
+      CHECK(out.back() == -77.0);
+      const auto wanted = whole[at(a)].begin() + begin;
+      CHECK(std::equal(out.begin() + 1, out.end() - 1, wanted));
+    }
+  }
+
+  [[nodiscard]] index_t slots() const { return store_.slots(); }
+
+ private:
+  truth<Score, Model> truth_;
+  Store store_;
+  std::vector<std::vector<index_t>> members_;
+};
+
+std::vector<index_t> some_of(random_source& random, index_t n, double share) {
+  std::vector<index_t> kept;
+  for (index_t i = 0; i < n; ++i) {
+    if (random.chance(share)) kept.push_back(i);
+  }
+  return kept;
+}
+
+void check_equal_where_kept(const std::vector<std::vector<double>>& before,
+                            const std::vector<std::vector<double>>& after,
+                            const std::vector<index_t>& kept) {
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    std::vector<double> wanted;
+    for (const index_t s : kept) wanted.push_back(before[at(kept[i])][at(s)]);
+    CHECK(std::equal(wanted.begin(), wanted.end(), after[i].begin()));
+  }
+}
+
+/// Merges and prunings in turn; after each, old gains are what they were and all are true.
+template <class Score, class Model, class Store>
+void check_store(random_source& random, const Model& model, const table& X, Store store) {
+  followed_store<Score, Model, Store> followed(model, X, std::move(store));
+  followed.check_against_truth();
+  for (int pruning = 0; pruning < 3; ++pruning) {
+    auto before = followed.gains();
+    const auto old_slots = iota(followed.slots());
+    for (int merges = 0; merges < 5; ++merges) {
+      followed.merge(random.below(followed.slots()), random.below(followed.slots()));
+    }
+    check_equal_where_kept(before, followed.gains(), old_slots);
+    followed.check_bounds(random);
+    before = followed.gains();
+    const auto kept = some_of(random, followed.slots(), pruning == 2 ? 0.3 : 0.8);
+    followed.keep(kept);
+    check_equal_where_kept(before, followed.gains(), kept);
+    followed.check_against_truth();
+    followed.check_bounds(random);
+    if (followed.slots() == 0) return;
+  }
+}
+
+template <class Score, class Model>
+void check_stores(random_source& random, const Model& model, const table& X) {
+  check_store<Score>(random, model, X, detail::make_store<Score>(model, X.view()));
+  using plain = detail::cluster_store<typename Model::bare, Score>;
+  check_store<Score>(random, model, X, plain(model.base(), X.view()));
+}
+
+template <class Score>
+void check_every_family() {
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    for_each_example<family_type>(
+        4, rows, 6, [](random_source& random, const family_type& family, const table& X) {
+          check_stores<Score>(random, bhclust::bind(family, X.view()), X);
+        });
+  });
+}
+
+/// Two blocks of the same family with a column between them that belongs to neither.
+template <class Family>
+bhclust::Product blocks_of(random_source& random, index_t columns) {
+  const auto left = random_family<Family>(random, columns);
+  const auto right = random_family<Family>(random, columns);
+  bhclust::Product product;
+  product.blocks.push_back({left, {}});
+  product.blocks.push_back({right, {}});
+  for (index_t j = 0; j < columns; ++j) {
+    product.blocks[0].columns.push_back(j);
+    product.blocks[1].columns.push_back(columns + 1 + j);
+  }
+  return product;
+}
+
+}  // namespace
+
+TEST_CASE("stores: log Bayes factors of every family") {
+  check_every_family<detail::evidence_score>();
+}
+
+TEST_CASE("stores: divergences of every family") { check_every_family<detail::relaxed_score>(); }
+
+TEST_CASE("stores: a cluster of all rows against itself and its parts") {
+  // algorithms sweep over dead slots too, whose clusters lie inside the one that asks
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    for_each_example<family_type>(
+        2, 40, 4, [](random_source&, const family_type& family, const table& X) {
+          const auto model = bhclust::bind(family, X.view());
+          auto store = detail::make_store<detail::evidence_score>(model, X.view());
+          followed_store<detail::evidence_score, decltype(model), decltype(store)> followed(
+              model, X, std::move(store));
+          followed.merge(0, 1);
+          for (index_t i = 2; i < X.rows(); ++i) followed.merge(followed.slots() - 1, i);
+          followed.check_against_truth();
+        });
+  });
+}
+
+TEST_CASE("stores: equal rows have equal gains") {
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    for_each_example<family_type>(
+        3, rows, 4, [](random_source& random, const family_type& family, const table& once) {
+          const auto order = shuffled(random, rows);
+          auto twice = iota(rows);
+          twice.insert(twice.end(), order.begin(), order.end());
+          const table X = once.taken(twice);
+          const auto store =
+              detail::make_store<detail::evidence_score>(bhclust::bind(family, X.view()), X.view());
+          typename std::decay_t<decltype(store)>::query q;
+          for (index_t a = 0; a < X.rows(); ++a) {
+            std::vector<double> out(at(X.rows()));
+            store.load(q, a);
+            store.row(q, 0, X.rows(), out.data());
+            for (index_t i = 0; i < rows; ++i) CHECK(out[at(rows + i)] == out[at(order[at(i)])]);
+          }
+        });
+  });
+}
+
+TEST_CASE("stores: Product sums its blocks") {
+  for (int round = 0; round < 4; ++round) {
+    CAPTURE(round);
+    random_source random(static_cast<std::uint64_t>(round));
+    const index_t columns = 1 + round % 2;
+    const auto product = blocks_of<bhclust::NormalInverseGamma>(random, columns);
+    const auto X = random_table(random, bhclust::NormalInverseGamma{}, rows, 2 * columns + 1,
+                                layout::with_missing);
+    const auto model = bhclust::bind(product, X.view());
+    check_stores<detail::evidence_score>(random, model, X);
+    check_stores<detail::relaxed_score>(random, model, X);
+  }
+}
+
+TEST_CASE("stores: any_family hands its family's store on, bit for bit") {
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    for_each_example<family_type>(
+        2, rows, 4, [](random_source&, const family_type& family, const table& X) {
+          const auto own = bhclust::bind(family, X.view());
+          const auto any = bhclust::bind(bhclust::any_family(family), X.view());
+          auto one = detail::make_store<detail::evidence_score>(own, X.view());
+          auto other = detail::make_store<detail::evidence_score>(any, X.view());
+          CHECK(one.merge(3, 5) == other.merge(3, 5));
+          one.keep({0, 1, 4, 7, 21});
+          other.keep({0, 1, 4, 7, 21});
+          REQUIRE(other.slots() == 5);
+          typename decltype(one)::query q;
+          typename decltype(other)::query p;
+          for (index_t a = 0; a < 5; ++a) {
+            std::vector<double> x(5), y(5);
+            one.load(q, a);
+            one.row(q, 0, 5, x.data());
+            other.load(p, a);
+            other.row(p, 0, 5, y.data());
+            CHECK(x == y);
+          }
+        });
+  });
+}
