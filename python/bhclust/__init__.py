@@ -1,7 +1,7 @@
 """Bayesian hierarchical clustering at native speed."""
 
 from bhclust._core import Tree, __version__
-from bhclust.algorithms import bhc, rbhc
+from bhclust.algorithms import bhc, rbhc, refine
 from bhclust.estimators import BHC, RBHC
 from bhclust.families import (
     BernoulliBeta,
@@ -45,15 +45,17 @@ __all__ = [
     "exact_log_evidence",
     "io",
     "lambda_heuristic",
+    "metrics",
     "plot",
     "posterior",
     "rbhc",
+    "refine",
 ]
 
 
 def __getattr__(name: str) -> object:
     """Modules that need more than NumPy are loaded when they are asked for."""
-    if name in ("datasets", "io", "plot"):
+    if name in ("datasets", "io", "metrics", "plot"):
         import importlib
 
         return importlib.import_module(f"bhclust.{name}")

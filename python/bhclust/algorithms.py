@@ -9,10 +9,17 @@ from typing import Any
 from bhclust import _core
 from bhclust._core import Family, Tree
 from bhclust.families import resolve_family
-from bhclust.options import Progress, check_alpha, check_choice, check_count, check_threads
+from bhclust.options import (
+    Progress,
+    check_alpha,
+    check_choice,
+    check_count,
+    check_number,
+    check_threads,
+)
 from bhclust.table import as_table
 
-__all__ = ["bhc", "rbhc"]
+__all__ = ["bhc", "rbhc", "refine"]
 
 
 def bhc(
@@ -112,15 +119,71 @@ def rbhc(
     At most 3 n² scores; memory beyond the input grows as n_rows · n_columns.
     """
     check_choice("method", method, ("nn-chain", "greedy"))
-    if isinstance(lam, bool) or not isinstance(lam, numbers.Real):
-        raise TypeError(f"lam must be a number, not {lam!r}")
+    threshold = check_number("lam", lam)
     table = as_table(X)
     return _core.relaxed_bhc(
         table,
         resolve_family(family, table),
-        float(lam),
+        threshold,
         0 if n_clusters is None else check_count("n_clusters", n_clusters),
         method,
         check_threads(n_threads),
+        progress,
+    )
+
+
+def refine(
+    tree: Tree,
+    X: Any,
+    family: Family | str,
+    *,
+    alpha: float = 1.0,
+    max_regrafts: int | None = None,
+    max_seconds: float = math.inf,
+    progress: Progress | None = None,
+) -> Tree:
+    """Raise a tree's evidence bound by local moves; it never falls.
+
+    Nearest-neighbour interchanges are made until none helps. Then subtrees, from small to large,
+    are pruned and put back at their best place, and so on in turn until neither helps or the budget
+    is spent.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+        The rows at the leaves.
+    family : Family or str
+    alpha : float
+        Concentration of the Dirichlet process, above 0.
+    max_regrafts : int, optional
+        Subtrees tried at all other places, each for one marginal likelihood a node; None: no limit,
+        0: interchanges only.
+    max_seconds : float
+        No further subtree is tried after so long; the tree then depends on the machine.
+    progress : callable, optional
+        Called with (done, total); an exception raised in it ends the work.
+
+    Returns
+    -------
+    Tree
+        Without costs.
+    """
+    if max_regrafts is None:
+        budget = 2**63 - 1
+    elif max_regrafts == 0 and not isinstance(max_regrafts, bool):
+        budget = 0
+    else:
+        budget = check_count("max_regrafts", max_regrafts)
+    if isinstance(max_seconds, bool) or not isinstance(max_seconds, numbers.Real):
+        raise TypeError(f"max_seconds must be a number, not {max_seconds!r}")
+    table = as_table(X)
+    return _core.refine(
+        tree,
+        table,
+        resolve_family(family, table),
+        check_alpha(alpha),
+        budget,
+        float(max_seconds),
         progress,
     )

@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 
 #include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/refine.hpp>
 #include <bhclust/algorithm/relaxed.hpp>
 
 #include <string>
@@ -28,6 +29,13 @@ tree relaxed(const held_table& table, const held_family& family, double lam, ind
   return relaxed_bhc(table.view, family.get(), options);
 }
 
+tree refined(const tree& t, const held_table& table, const held_family& family, double alpha,
+             index_t max_regrafts, double max_seconds, py::object progress) {
+  const refine_options options{alpha, max_regrafts, max_seconds, progress_of(std::move(progress))};
+  const py::gil_scoped_release free;
+  return refine(t, table.view, family.get(), options);
+}
+
 }  // namespace
 
 void register_algorithms(py::module_& m) {
@@ -35,6 +43,8 @@ void register_algorithms(py::module_& m) {
         py::arg("n_threads"), py::arg("progress"));
   m.def("relaxed_bhc", &relaxed, py::arg("table"), py::arg("family"), py::arg("lam"),
         py::arg("n_clusters"), py::arg("method"), py::arg("n_threads"), py::arg("progress"));
+  m.def("refine", &refined, py::arg("tree"), py::arg("table"), py::arg("family"), py::arg("alpha"),
+        py::arg("max_regrafts"), py::arg("max_seconds"), py::arg("progress"));
 }
 
 }  // namespace bhclust::python

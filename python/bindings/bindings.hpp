@@ -23,6 +23,7 @@ void register_families(py::module_& m);
 void register_tree(py::module_& m);
 void register_algorithms(py::module_& m);
 void register_inference(py::module_& m);
+void register_analysis(py::module_& m);
 
 /// A table with the arrays that hold it.
 struct held_table {

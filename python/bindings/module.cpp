@@ -12,4 +12,5 @@ PYBIND11_MODULE(_core, m) {
   bhclust::python::register_tree(m);
   bhclust::python::register_inference(m);
   bhclust::python::register_algorithms(m);
+  bhclust::python::register_analysis(m);
 }

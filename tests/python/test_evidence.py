@@ -17,8 +17,8 @@ BOUNDS = ("tree", "relocations-two", "relocations", "joint", "all_pairs")
 
 
 def fit(case: Case, alpha: float) -> bhclust.Posterior:
-    tree = bhclust.bhc(case.X, case.family, alpha=alpha)
-    return bhclust.posterior(tree, case.X, case.family, alpha=alpha)
+    tree = bhclust.bhc(case.cells, case.family, alpha=alpha)
+    return bhclust.posterior(tree, case.cells, case.family, alpha=alpha)
 
 
 def tree_enumeration(case: Case, post: bhclust.Posterior) -> twin.Enumeration:
@@ -40,7 +40,7 @@ def test_bounds_rise_to_the_evidence(name: str) -> None:
     @given(cases(name, most=7), st.sampled_from([0.2, 1.0, 4.0]))
     def check(case: Case, alpha: float) -> None:
         post = fit(case, alpha)
-        exact = bhclust.exact_log_evidence(case.X, case.family, alpha=alpha)
+        exact = bhclust.exact_log_evidence(case.cells, case.family, alpha=alpha)
         values = [post.log_evidence_bound(kind) for kind in BOUNDS] + [exact]
         slack = 1e-9 * (1 + np.abs(values).max())
         assert np.all(np.diff(values) >= -slack)
@@ -54,7 +54,7 @@ def test_bounds_rise_to_the_evidence(name: str) -> None:
 def test_exact_evidence_is_the_sum_over_partitions(name: str) -> None:
     case = random_case(name, 6, 0)
     enumeration = twin.Enumeration.of_all(6, case.own_log_marginal(), 1.3)
-    exact = bhclust.exact_log_evidence(case.X, case.family, alpha=1.3)
+    exact = bhclust.exact_log_evidence(case.cells, case.family, alpha=1.3)
     assert exact == pytest.approx(enumeration.log_evidence(), rel=1e-11)
 
 
@@ -185,8 +185,8 @@ def test_samples_have_the_posterior_frequencies() -> None:
 
 def test_forests() -> None:
     case = random_case("NormalKnownVariance", 12, 2)
-    forest = bhclust.rbhc(case.X, case.family, n_clusters=3)
-    post = bhclust.posterior(forest, case.X, case.family)
+    forest = bhclust.rbhc(case.cells, case.family, n_clusters=3)
+    post = bhclust.posterior(forest, case.cells, case.family)
     roots = forest.cut(n_clusters=3)
     together = post.coclustering()
     assert np.all(together[np.not_equal.outer(roots, roots)] == 0)
@@ -218,7 +218,7 @@ def test_refusals() -> None:
     case = random_case("PoissonGamma", 16, 6)
     post = fit(case, 1.0)
     with pytest.raises(ValueError, match=r"X has 16 rows.*at most 15"):
-        bhclust.exact_log_evidence(case.X, case.family)
+        bhclust.exact_log_evidence(case.cells, case.family)
     with pytest.raises(ValueError, match=r"kind is 'tight'"):
         post.log_evidence_bound("tight")
     with pytest.raises(ValueError, match=r"rule=\"binder\" chooses the number"):

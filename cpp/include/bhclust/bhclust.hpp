@@ -3,10 +3,12 @@
 #pragma once
 
 #include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/refine.hpp>
 #include <bhclust/algorithm/relaxed.hpp>
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/analysis/linkage.hpp>
 #include <bhclust/analysis/newick.hpp>
+#include <bhclust/analysis/purity.hpp>
 #include <bhclust/any_family.hpp>
 #include <bhclust/families.hpp>
 #include <bhclust/family.hpp>
