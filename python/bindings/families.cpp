@@ -43,14 +43,29 @@ namespace {
 
 using float_array = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-parameter parameter_from(const char* name, const py::object& value) {
+/// Lists of different lengths are no array, which NumPy's message does not say of which argument.
+py::array plain_array(const char* name, const py::object& value) {
   const auto numpy = py::module_::import("numpy");
-  const py::array plain = numpy.attr("asarray")(value);
+  try {
+    return numpy.attr("asarray")(value);
+  } catch (py::error_already_set& e) {
+    if (!e.matches(PyExc_ValueError)) throw;
+    throw py::value_error(std::string(name) + " is ragged: its rows have different lengths");
+  }
+}
+
+parameter parameter_from(const char* name, const py::object& value) {
+  const py::array plain = plain_array(name, value);
   const char kind = plain.dtype().kind();
   if ((kind != 'f' && kind != 'i' && kind != 'u') || plain.ndim() > 2) {
     throw py::type_error(std::string(name) +
                          " must be a number or an array of at most two dimensions, not " +
                          py::repr(value).cast<std::string>());
+  }
+  if (plain.ndim() == 2 && plain.shape(0) != plain.shape(1)) {
+    throw py::value_error(std::string(name) + " has shape (" + std::to_string(plain.shape(0)) +
+                          ", " + std::to_string(plain.shape(1)) +
+                          "); a matrix must be square, one row and one column a column of X");
   }
   const auto cells = float_array::ensure(plain);
   std::vector<double> values(cells.data(), cells.data() + cells.size());
@@ -166,6 +181,15 @@ void register_family(py::module_& m) {
     return true;
   });
   cls.attr("__hash__") = py::none();
+  cls.def_static("_gradient_sizes",
+                 [](index_t columns) {
+                   py::dict sizes;
+                   for (const auto& field : Family::parameters()) {
+                     sizes[field.name] = gradient_size(field.shape, columns);
+                   }
+                   return sizes;
+                 },
+                 py::arg("columns"));
   cls.def("__reduce__", [](const py::object& self) {
     const auto rebuild = py::module_::import("bhclust.families").attr("from_parameters");
     return py::make_tuple(rebuild, py::make_tuple(Family::name(), self.attr("parameters")()));

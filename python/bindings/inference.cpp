@@ -4,6 +4,7 @@
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
 #include <bhclust/inference/evidence.hpp>
+#include <bhclust/inference/hyperparameters.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/inference/predictive.hpp>
 #include <bhclust/inference/samples.hpp>
@@ -77,6 +78,17 @@ double exact_of(const held_table& table, const held_family& family, double alpha
   return exact_log_evidence(table.view, family.get(), alpha, report);
 }
 
+py::tuple gradient_of(const tree& t, const tree_posterior& p, const held_table& table,
+                      const held_family& family, py::object progress) {
+  const auto report = progress_of(std::move(progress));
+  evidence_gradient g;
+  {
+    const py::gil_scoped_release free;
+    g = gradient_of_evidence(t, p, table.view, family.get(), report);
+  }
+  return py::make_tuple(g.alpha, array_from(std::move(g.family)));
+}
+
 /// A merge a row, a relocation a column.
 py::array matrix_of(const std::vector<std::array<double, 4>>& values, const py::object& base) {
   const auto merges = static_cast<py::ssize_t>(values.size());
@@ -133,6 +145,11 @@ void register_evidence(py::module_& m) {
         py::arg("family"), py::arg("kind"), py::arg("progress"));
   m.def("exact_log_evidence", &exact_of, py::arg("table"), py::arg("family"), py::arg("alpha"),
         py::arg("progress"));
+}
+
+void register_gradient(py::module_& m) {
+  m.def("gradient_of_evidence", &gradient_of, py::arg("tree"), py::arg("posterior"),
+        py::arg("table"), py::arg("family"), py::arg("progress"));
 }
 
 void register_partitions(py::module_& m) {
@@ -230,6 +247,7 @@ void register_inference(py::module_& m) {
         py::arg("table"), py::arg("family"), py::arg("fresh"), py::arg("n_threads"),
         py::arg("progress"));
   register_evidence(m);
+  register_gradient(m);
   register_partitions(m);
 }
 

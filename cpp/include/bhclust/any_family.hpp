@@ -82,6 +82,8 @@ class erased_model {
   virtual void merge(double* t, const double* s) const = 0;
   virtual void remove(double* t, const double* s) const = 0;
   [[nodiscard]] virtual double divergence(const double* t, const double* s) const = 0;
+  [[nodiscard]] virtual index_t gradient_size() const = 0;
+  virtual void add_gradient(const double* t, double weight, double* g) const = 0;
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
                                                                  const table_view& X) const = 0;
 
@@ -108,6 +110,10 @@ class erased_model_of final : public erased_model {
   [[nodiscard]] double divergence(const double* t, const double* s) const override {
     std::vector<double> scratch(static_cast<std::size_t>(width()));
     return model_.divergence(t, s, scratch.data());
+  }
+  [[nodiscard]] index_t gradient_size() const override { return model_.gradient_size(); }
+  void add_gradient(const double* t, double weight, double* g) const override {
+    model_.add_gradient(t, weight, g);
   }
   [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
                                                          const table_view& X) const override {
@@ -141,6 +147,10 @@ class any_model {
   void remove(double* t, const double* s) const { model_->remove(t, s); }
   [[nodiscard]] double divergence(const double* t, const double* s) const {
     return model_->divergence(t, s);
+  }
+  [[nodiscard]] index_t gradient_size() const { return model_->gradient_size(); }
+  void add_gradient(const double* t, double weight, double* g) const {
+    model_->add_gradient(t, weight, g);
   }
 
  private:

@@ -15,6 +15,7 @@
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
 #include <bhclust/inference/evidence.hpp>
+#include <bhclust/inference/hyperparameters.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/inference/predictive.hpp>
 #include <bhclust/inference/samples.hpp>

@@ -28,6 +28,9 @@
 ///     double potential(const double* t) const;               // |c| φ(t̄), convex φ   [no RBHC]
 ///     double divergence(const double* t, const double* s) const;  // d* >= 0
 ///                                             [potential(t) + potential(s) - potential(t ∪ s)]
+///     index_t gradient_size() const;          // learning                 [none]
+///     void add_gradient(const double* t, double weight, double* g) const;
+///                                     // g += weight · ∂ log_marginal(t) / ∂ hyperparameters
 ///     template <class Score> class store;     // fast rows of scores      [cluster_store]
 ///
 /// and of the family:
@@ -76,6 +79,9 @@ using remove_t = decltype(std::declval<const M&>().remove(std::declval<double*>(
                                                           std::declval<const double*>()));
 template <class M>
 using potential_t = decltype(std::declval<const M&>().potential(std::declval<const double*>()));
+template <class M>
+using gradient_t = decltype(std::declval<const M&>().add_gradient(
+    std::declval<const double*>(), 0.0, std::declval<double*>()));
 template <class M>
 using divergence_t = decltype(std::declval<const M&>().divergence(
     std::declval<const double*>(), std::declval<const double*>()));
@@ -174,6 +180,7 @@ class completed {
  public:
   using bare = Bare;
   static constexpr bool relaxable = detail::relaxable<Bare>;
+  static constexpr bool learnable = has<gradient_t, Bare>;
 
   completed(Bare model, index_t columns) : model_(std::move(model)), columns_(columns) {}
 
@@ -186,6 +193,20 @@ class completed {
   void remove(double* t, const double* s) const { remove_statistics(model_, t, s); }
   [[nodiscard]] double divergence(const double* t, const double* s, double* scratch) const {
     return divergence_of(model_, t, s, scratch);
+  }
+  [[nodiscard]] index_t gradient_size() const {
+    if constexpr (learnable) {
+      return model_.gradient_size();
+    } else {
+      fail("this family has no gradient, which learning needs; add add_gradient to it");
+    }
+  }
+  void add_gradient(const double* t, double weight, double* g) const {
+    if constexpr (learnable) {
+      model_.add_gradient(t, weight, g);
+    } else {
+      fail("this family has no gradient, which learning needs; add add_gradient to it");
+    }
   }
 
  private:

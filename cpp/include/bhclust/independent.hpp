@@ -6,6 +6,8 @@
 ///     index_t width() const                           // doubles of statistics, all zero when empty
 ///     void observe(double x, double* t) const         // t += x
 ///     double log_marginal(const double* t) const      // nats
+///     static constexpr index_t hyperparameters        // for learning: fields of the family, and
+///     void gradient(const double* t, double* g) const // ∂ log_marginal / ∂ each of them
 /// and optionally merge, remove, potential, divergence as in family.hpp, and
 ///     void tabulate(function_tables& tables)          // for statistics that are counts: have log_marginal
 ///                                                     // look its functions up where they are small
@@ -29,6 +31,9 @@ namespace detail {
 template <class Column, class Score>
 class independent_store;
 
+template <class Column>
+using column_gradient_t = decltype(std::declval<const Column&>().gradient(
+    std::declval<const double*>(), std::declval<double*>()));
 template <class Column>
 using tabulate_t =
     decltype(std::declval<Column&>().tabulate(std::declval<function_tables&>()));
@@ -101,6 +106,19 @@ class independent {
       sum += detail::divergence_of(column(j), t + offset(j), s + offset(j), scratch);
     }
     return sum;
+  }
+
+  template <class C = Column, class = detail::column_gradient_t<C>>
+  [[nodiscard]] index_t gradient_size() const noexcept {
+    return C::hyperparameters * columns();
+  }
+  template <class C = Column, class = detail::column_gradient_t<C>>
+  void add_gradient(const double* t, double weight, double* g) const {
+    double own[C::hyperparameters];
+    for (index_t j = 0; j < columns(); ++j) {
+      column(j).gradient(t + offset(j), own);
+      for (index_t f = 0; f < C::hyperparameters; ++f) g[f * columns() + j] += weight * own[f];
+    }
   }
 
  private:

@@ -120,6 +120,12 @@ inline void check_shape(const parameter& p, const char* name, shape s, index_t c
 
 }  // namespace detail
 
+/// How many numbers the gradient has for a hyperparameter: one for a scalar, one a column, or one an
+/// entry of a matrix (row after row), whatever was given. A gradient holds one field after another.
+[[nodiscard]] inline index_t gradient_size(shape s, index_t columns) noexcept {
+  return s == shape::scalar ? 1 : s == shape::matrix ? columns * columns : columns;
+}
+
 /// Refuses hyperparameters that are out of range.
 template <class Family>
 void check_parameters(const Family& family) {

@@ -88,6 +88,20 @@ class product_model {
     return sum;
   }
 
+  /// The blocks' gradients, one after another.
+  [[nodiscard]] index_t gradient_size() const {
+    index_t sum = 0;
+    for (const auto& model : models_) sum += model.gradient_size();
+    return sum;
+  }
+
+  void add_gradient(const double* t, double weight, double* g) const {
+    for (std::size_t b = 0; b < models_.size(); ++b) {
+      models_[b].add_gradient(t + offset_[b], weight, g);
+      g += models_[b].gradient_size();
+    }
+  }
+
  private:
   std::vector<model_of<any_family>> models_;
   std::vector<std::vector<index_t>> columns_;

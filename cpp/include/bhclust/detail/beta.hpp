@@ -39,4 +39,11 @@ struct beta_ratio_tables {
   }
 };
 
+/// ∂/∂a and ∂/∂b of log_beta_ratio.
+inline void log_beta_ratio_gradient(double a, double b, double m, double k, double* g) noexcept {
+  const double all = digamma_ratio(a + b, m + k);
+  g[0] = digamma_ratio(a, m) - all;
+  g[1] = digamma_ratio(b, k) - all;
+}
+
 }  // namespace bhclust::detail

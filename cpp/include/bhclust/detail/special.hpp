@@ -173,6 +173,21 @@ inline constexpr std::array<double, 11> stirling_coefficients = {
   return digamma_near_zero(x + 1.0) - 1.0 / x;
 }
 
+/// ψ(a + m) - ψ(a) for a > 0, m >= 0, both finite: the derivative of log_gamma_ratio by a. Does not
+/// cancel for small m and large a. O(1).
+[[nodiscard]] inline double digamma_ratio(double a, double m) noexcept {
+  constexpr double longest_sum = 8.0;
+  constexpr double asymptotic = 1e3;  // the next term is below 1e-2 a^-4
+  if (m <= longest_sum && m == std::floor(m)) {
+    double sum = 0.0;
+    for (double k = 0.0; k < m; k += 1.0) sum += 1.0 / (a + k);
+    return sum;
+  }
+  if (a < asymptotic) return digamma(a + m) - digamma(a);
+  const double slope = m / (a * (a + m));  // 1/a - 1/(a + m)
+  return std::log1p(m / a) + slope * (0.5 + (1.0 / a + 1.0 / (a + m)) / 12.0);
+}
+
 /// ln B(a, b) = ln Γ(a) + ln Γ(b) - ln Γ(a + b) for a, b > 0, accurate for very unequal and for
 /// large arguments. O(1).
 [[nodiscard]] inline double log_beta(double a, double b) noexcept {

@@ -30,6 +30,12 @@ struct bernoulli_beta_column {
     t[1] += x;
   }
 
+  static constexpr index_t hyperparameters = 2;
+
+  void gradient(const double* t, double* g) const noexcept {
+    log_beta_ratio_gradient(a, b, t[1], t[0] - t[1], g);
+  }
+
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return ratio.covers(t[1], t[0] - t[1]) ? ratio(t[1], t[0] - t[1])
                                            : log_beta_ratio(a, b, t[1], t[0] - t[1]);

@@ -59,6 +59,16 @@ struct categorical_dirichlet_column {
            (sum - log_gamma_ratio(prior_rest, rest));
   }
 
+  static constexpr index_t hyperparameters = 2;
+
+  /// The number of levels is given: its derivative is 0.
+  void gradient(const double* t, double* g) const noexcept {
+    const auto k = static_cast<double>(levels);
+    g[0] = -k * digamma_ratio(k * concentration, total(t));
+    for (index_t v = 0; v < levels; ++v) g[0] += digamma_ratio(concentration, t[v]);
+    g[1] = 0.0;
+  }
+
   [[nodiscard]] double potential(const double* t) const noexcept {
     return count_potential(t, levels, 1, total(t));
   }

@@ -28,6 +28,13 @@ struct exponential_gamma_column {
     t[1] += x;
   }
 
+  static constexpr index_t hyperparameters = 2;
+
+  void gradient(const double* t, double* g) const noexcept {
+    g[0] = digamma_ratio(shape, t[0]) - std::log1p(t[1] / rate);
+    g[1] = (shape * (t[1] / rate) - t[0]) / (rate + t[1]);
+  }
+
   /// a log(b/(b+s)) and n log(b+s) are kept apart: neither cancels for s << b.
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return log_gamma_ratio(shape, t[0]) - shape * std::log1p(t[1] / rate) -

@@ -116,6 +116,15 @@ class multinomial_model {
 
   [[nodiscard]] double log_marginal(const double* t) const { return factors_.log_marginal(t); }
 
+  [[nodiscard]] index_t gradient_size() const noexcept { return columns_; }
+
+  void add_gradient(const double* t, double weight, double* g) const noexcept {
+    const double all = digamma_ratio(factors_.column(columns_).a, t[2 * columns_]);
+    for (index_t j = 0; j < columns_; ++j) {
+      g[j] += weight * (digamma_ratio(factors_.column(j).a, t[2 * j]) - all);
+    }
+  }
+
   [[nodiscard]] double potential(const double* t) const noexcept {
     return count_potential(t, columns_, 2, t[2 * columns_]);
   }

@@ -68,6 +68,14 @@ struct negative_binomial_beta_column {
     t[2] += log_negative_binomial_coefficient(r, x);
   }
 
+  static constexpr index_t hyperparameters = 3;
+
+  /// r is known: its derivative is not a function of the statistics, and is given as 0.
+  void gradient(const double* t, double* g) const noexcept {
+    g[0] = 0.0;
+    log_beta_ratio_gradient(a, b, r * t[0], t[1], g + 1);
+  }
+
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return log_beta_ratio(a, b, r * t[0], t[1]) + t[2];
   }

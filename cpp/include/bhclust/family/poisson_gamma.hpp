@@ -36,6 +36,13 @@ struct poisson_gamma_column {
     t[2] += log_gamma(x + 1.0);
   }
 
+  static constexpr index_t hyperparameters = 2;
+
+  void gradient(const double* t, double* g) const noexcept {
+    g[0] = digamma_ratio(shape, t[1]) - std::log1p(t[0] / rate);
+    g[1] = (shape * (t[0] / rate) - t[1]) / (rate + t[0]);
+  }
+
   /// a log(b/(b+n)) and s log(b+n) are kept apart: neither cancels for n << b.
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     if (gamma.covers(t[1]) && log_rate.covers(t[0])) {

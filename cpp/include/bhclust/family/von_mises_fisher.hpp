@@ -48,6 +48,34 @@ class von_mises_fisher_model {
     return (log_vmf_excess(std::sqrt(square), columns_) - prior_excess_) - t[0] * row_constant_;
   }
 
+  /// Fields: kappa, mean_direction (not learned: 0), prior_kappa. With A = d log(1 / C) / dκ, the mean
+  /// resultant length: ∂/∂kappa = A(R) R·Σx / ‖R‖ - n A(kappa), ∂/∂prior_kappa = A(R) R·μ / ‖R‖ -
+  /// A(prior_kappa), where R = pull + kappa Σx.
+  [[nodiscard]] index_t gradient_size() const noexcept { return columns_ + 2; }
+
+  void add_gradient(const double* t, double weight, double* g) const noexcept {
+    if (t[0] == 0.0) return;
+    double square = 0.0;
+    double along_sum = 0.0;
+    double along_pull = 0.0;
+    double pull_square = 0.0;
+    for (index_t j = 0; j < columns_; ++j) {
+      const double pull = pull_[static_cast<std::size_t>(j)];
+      const double p = pull + kappa_ * t[1 + j];
+      square += p * p;
+      along_sum += p * t[1 + j];
+      along_pull += p * pull;
+      pull_square += pull * pull;
+    }
+    const double length = std::sqrt(square);
+    const double prior_kappa = std::sqrt(pull_square);
+    const double pulled = length > 0.0 ? mean_length(length) / length : 0.0;
+    g[0] += weight * (pulled * along_sum - t[0] * mean_length(kappa_));
+    if (prior_kappa > 0.0) {
+      g[columns_ + 1] += weight * (pulled * along_pull / prior_kappa - mean_length(prior_kappa));
+    }
+  }
+
   /// kappa ‖Σx‖.
   [[nodiscard]] double potential(const double* t) const noexcept {
     return kappa_ * std::sqrt(square_norm(t));
@@ -70,6 +98,11 @@ class von_mises_fisher_model {
   }
 
  private:
+  /// The mean resultant length I_{d/2}(κ) / I_{d/2-1}(κ).
+  [[nodiscard]] double mean_length(double kappa) const noexcept {
+    return bessel_ratio(0.5 * static_cast<double>(columns_) - 1.0, kappa);
+  }
+
   [[nodiscard]] double square_norm(const double* t) const noexcept {
     double square = 0.0;
     for (index_t j = 1; j <= columns_; ++j) square += t[j] * t[j];
