@@ -31,15 +31,14 @@ def dumps(tree: Tree, names: Sequence[str] | None = None) -> str:
     """
     if names is not None and len(names) != tree.n_leaves:
         raise ValueError(f"names has {len(names)} entries for {tree.n_leaves} leaves")
-    kind = "divergence" if tree.cost.size else "log_d" if tree.log_d.size else "none"
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "n_leaves": tree.n_leaves,
         "left": tree.children[:, 0].tolist(),
         "right": tree.children[:, 1].tolist(),
-        "kind": kind,
-        "costs": (tree.cost if kind == "divergence" else tree.log_d).tolist(),
+        "kind": tree.kind,
+        "costs": (tree.cost if tree.kind == "divergence" else tree.log_d).tolist(),
     }
     if names is not None:
         document["names"] = [str(name) for name in names]

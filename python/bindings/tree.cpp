@@ -8,6 +8,7 @@
 
 #include <pybind11/stl.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -46,7 +47,7 @@ index_array ids_of(const char* name, const py::object& value) {
     throw py::type_error(std::string(name) + " must hold integers, not " +
                          py::str(py::object(plain.dtype())).cast<std::string>());
   }
-  return index_array(plain);
+  return plain.size() > 0 ? index_array(plain) : index_array(0);
 }
 
 double_array numbers_of(const char* name, const py::object& value) {
@@ -65,6 +66,9 @@ tree from_children(index_t n_leaves, const py::object& children, const py::objec
   if (ids.size() > 0 && (ids.ndim() != 2 || ids.shape(1) != 2)) {
     throw py::value_error("children must have shape (n_merges, 2)");
   }
+  if (!costs.is_none() && kind == "none") {
+    throw py::value_error("costs are given; say what they are: kind='log_d' or 'divergence'");
+  }
   const auto values = costs.is_none() ? double_array(0) : numbers_of("costs", costs);
   return tree_from_children(n_leaves, span_of(ids), span_of(values), kind_from(kind));
 }
@@ -80,13 +84,33 @@ py::array costs_of(const py::object& self, cost_kind kind) {
   return array_from(std::vector<double>{});
 }
 
-std::vector<double> heights_of(const py::object& heights) {
+std::vector<double> heights_of(const tree& t, const py::object& heights) {
   const auto values = numbers_of("heights", heights);
+  if (values.size() != t.nodes()) {
+    throw py::value_error("heights has " + std::to_string(values.size()) + " entries for " +
+                          std::to_string(t.nodes()) + " nodes");
+  }
   return {values.data(), values.data() + values.size()};
 }
 
+void require_monotone(const tree& t, const std::vector<double>& height) {
+  const auto shown = [&height](index_t k) {
+    return "heights[" + std::to_string(k) + "] is " +
+           detail::number(height[static_cast<std::size_t>(k)]);
+  };
+  for (index_t k = t.nodes() - 1; k >= 0; --k) {
+    const double own = height[static_cast<std::size_t>(k)];
+    const index_t up = t.parent(k);
+    if (std::isnan(own)) throw py::value_error(shown(k) + "; it must be a number");
+    if (up >= 0 && own > height[static_cast<std::size_t>(up)]) {
+      throw py::value_error(shown(k) + ", above its parent's: " + shown(up));
+    }
+  }
+}
+
 py::array linkage(const tree& t, const py::object& heights) {
-  const auto height = heights.is_none() ? linkage_heights(t) : heights_of(heights);
+  const auto height = heights.is_none() ? linkage_heights(t) : heights_of(t, heights);
+  require_monotone(t, height);
   return array_from(linkage_of(t, height)).reshape(std::vector<py::ssize_t>{t.merges(), 4});
 }
 
@@ -100,7 +124,7 @@ tree from_linkage(const py::object& Z) {
 
 std::string newick(const tree& t, const names_list& names, const py::object& heights) {
   if (heights.is_none()) return to_newick(t, span_of(names));
-  const auto height = heights_of(heights);
+  const auto height = heights_of(t, heights);
   return to_newick(t, span_of(names), height);
 }
 
@@ -209,6 +233,8 @@ are undone. A tree of BHC has no d*: cut its posterior.)")
           "Number of leaves below each node, shape (n_nodes,).")
       .def_property_readonly("roots", [](const tree& t) { return array_from(t.roots()); },
                              "The roots' ids, ascending.")
+      .def_property_readonly("kind", [](const tree& t) { return name_of(t.costs()); },
+                             "What the merges' costs are: 'none', 'log_d' or 'divergence'.")
       .def_property_readonly(
           "cost", [](const py::object& self) { return costs_of(self, cost_kind::divergence); },
           "d* of each merge, shape (n_merges,), of a tree of RBHC; else empty.")
