@@ -264,11 +264,11 @@ def shuffled(draw: Draw, rows: Rows, blocks: list[dict[str, Any]]) -> Case:
 
 
 def random_case(name: str, n: int, seed: int) -> Case:
-    """A table without ties: three clusters of continuous or many-valued cells in four columns."""
+    """Three clusters in rows so different that no two pairs of them tie."""
     rng = np.random.default_rng([seed, NAMES.index(name)])
     place = rng.normal(size=(3, 4))
     real = 4 * place[rng.integers(3, size=n)] + rng.normal(size=(n, 4))
-    counts = rng.poisson(np.exp(1.5 + place[rng.integers(3, size=n)])).astype(float)
+    counts = rng.poisson(np.exp(2.5 + place[rng.integers(3, size=n)])).astype(float)
     uneven = [0.7, 1.0, 1.3, 1.9]
     match name:
         case "NormalInverseWishart":
@@ -278,14 +278,14 @@ def random_case(name: str, n: int, seed: int) -> Case:
         case "NormalKnownVariance":
             hyper = {"variance": uneven, "mean": 0.1, "prior_variance": 9.0}
         case "BernoulliBeta":
-            bits = np.repeat((real > 0).astype(float), 3, axis=1)
+            bits = np.repeat((real > 0).astype(float), 8, axis=1)
             flips = rng.random(bits.shape) < 0.2
-            weights = np.linspace(0.6, 1.9, 12).tolist()
+            weights = rng.uniform(0.5, 2.0, 32).tolist()
             return Case(name, np.where(flips, 1 - bits, bits).tolist(), {"a": weights, "b": 0.9})
         case "CategoricalDirichlet":
             codes = np.clip(np.floor(real), -3, 2) + 3
-            codes = np.hstack([codes, rng.integers(6, size=codes.shape)])
-            weights = np.linspace(0.6, 1.9, 8).tolist()
+            codes = np.hstack([codes, codes[:, ::-1], rng.integers(6, size=codes.shape)])
+            weights = rng.uniform(0.5, 2.0, 12).tolist()
             return Case(name, codes.tolist(), {"concentration": weights, "levels": 6.0})
         case "MultinomialDirichlet":
             return Case(name, counts.tolist(), {"concentration": uneven})
