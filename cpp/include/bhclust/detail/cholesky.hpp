@@ -55,6 +55,28 @@ inline void solve_lower(const double* lower, double* x, index_t d) noexcept {
   }
 }
 
+/// x ← L⁻ᵀ x.
+inline void solve_upper(const double* lower, double* x, index_t d) noexcept {
+  for (index_t i = d - 1; i >= 0; --i) {
+    const double* row = lower + triangle(i);
+    x[i] /= row[i];
+    for (index_t k = 0; k < i; ++k) x[k] -= row[k] * x[i];
+  }
+}
+
+/// L ← L⁻¹.
+inline void invert_lower(double* lower, index_t d) noexcept {
+  for (index_t i = 0; i < d; ++i) {
+    double* row = lower + triangle(i);
+    for (index_t k = 0; k < i; ++k) {
+      double sum = 0.0;
+      for (index_t m = k; m < i; ++m) sum += row[m] * lower[triangle(m) + k];
+      row[k] = -sum / row[i];
+    }
+    row[i] = 1.0 / row[i];
+  }
+}
+
 /// A ← L⁻¹ A L⁻ᵀ for symmetric A; d³ operations.
 inline void whiten(const double* lower, double* a, index_t d) noexcept {
   const auto at = [](index_t i, index_t k) { return triangle(i) + k; };

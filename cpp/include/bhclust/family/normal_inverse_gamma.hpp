@@ -2,7 +2,10 @@
 /// Reals in independent columns: x ~ N(μ, v), μ ~ N(mean, v/κ), v ~ InverseGamma(a, b).
 #pragma once
 
+#include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/normal_inverse_gamma_kernel.hpp>
+#include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -73,6 +76,17 @@ struct normal_inverse_gamma_column : moments_column {
   }
 };
 
+/// Columns without missing cells are scored eight clusters at a time.
+class normal_inverse_gamma_model : public independent<normal_inverse_gamma_column> {
+  using self = normal_inverse_gamma_model;
+
+ public:
+  using independent::independent;
+  template <class Score>
+  using store = store_of_lanes<self, normal_inverse_gamma_kernel<self>, Score,
+                               independent_store<normal_inverse_gamma_column, Score>>;
+};
+
 }  // namespace detail
 
 /// Normal columns of unknown mean and variance with the conjugate prior on each column.
@@ -101,10 +115,29 @@ struct NormalInverseGamma {
           "prior scale of the variances: b / a is a typical variance within a cluster"}}};
   }
 
+  /// A start on the scale of each column, whatever a few wild values do; its three constants gave
+  /// the most evidence over a dozen real and made-up tables. Constant and unobserved columns are
+  /// fine.
+  [[nodiscard]] static NormalInverseGamma from_data(const table_view& X) {
+    check_table(X, takes(), name());
+    constexpr double share_within = 0.1;
+    NormalInverseGamma family;
+    family.kappa = 0.3;
+    family.a = 1.0;
+    std::vector<double> means, scales;
+    for (const auto& column : detail::spreads_of(X)) {
+      means.push_back(column.median);
+      scales.push_back(family.a[0] * detail::variance_within(column, share_within));
+    }
+    family.mean = std::move(means);
+    family.b = std::move(scales);
+    return family;
+  }
+
   [[nodiscard]] auto bind(index_t columns) const {
     std::vector<detail::normal_inverse_gamma_column> all;
     for (index_t j = 0; j < columns; ++j) all.emplace_back(mean[j], kappa[j], a[j], b[j]);
-    return independent<detail::normal_inverse_gamma_column>(std::move(all));
+    return detail::normal_inverse_gamma_model(std::move(all));
   }
 };
 

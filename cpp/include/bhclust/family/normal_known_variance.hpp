@@ -2,7 +2,10 @@
 /// Reals in independent columns with known variance: x ~ N(μ, σ²), μ ~ N(mean, ρ²).
 #pragma once
 
+#include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/normal_known_variance_kernel.hpp>
+#include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -49,6 +52,17 @@ struct normal_known_variance_column : moments_column {
   }
 };
 
+/// Columns without missing cells are scored eight clusters at a time.
+class normal_known_variance_model : public independent<normal_known_variance_column> {
+  using self = normal_known_variance_model;
+
+ public:
+  using independent::independent;
+  template <class Score>
+  using store = store_of_lanes<self, normal_known_variance_kernel<self>, Score,
+                               independent_store<normal_known_variance_column, Score>>;
+};
+
 }  // namespace detail
 
 /// Normal columns of known variance with a normal prior on each column's mean.
@@ -74,12 +88,27 @@ struct NormalKnownVariance {
           "prior variance of the clusters' means"}}};
   }
 
+  /// A start on the scale of each column: within clusters a share of the variance, robust; between
+  /// them the mean square, which also covers wild values. The share was chosen by evidence on a
+  /// dozen real and made-up tables. Constant and unobserved columns are fine.
+  [[nodiscard]] static NormalKnownVariance from_data(const table_view& X) {
+    check_table(X, takes(), name());
+    constexpr double share_within = 0.2;
+    std::vector<double> variances, means, prior_variances;
+    for (const auto& column : detail::spreads_of(X)) {
+      variances.push_back(detail::variance_within(column, share_within));
+      means.push_back(column.median);
+      prior_variances.push_back(column.moment);
+    }
+    return {std::move(variances), std::move(means), std::move(prior_variances)};
+  }
+
   [[nodiscard]] auto bind(index_t columns) const {
     std::vector<detail::normal_known_variance_column> all;
     for (index_t j = 0; j < columns; ++j) {
       all.emplace_back(variance[j], mean[j], prior_variance[j]);
     }
-    return independent<detail::normal_known_variance_column>(std::move(all));
+    return detail::normal_known_variance_model(std::move(all));
   }
 };
 

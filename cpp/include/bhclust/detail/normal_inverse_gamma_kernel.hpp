@@ -1,0 +1,196 @@
+/// @file
+/// Evidence of Gaussian clusters with independent columns, eight at a time.
+#pragma once
+
+#include <bhclust/detail/scaled_columns.hpp>
+#include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/special.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// With columns in units of √(2b) and one shape a for all of them, the evidence has one power of a
+/// product over columns:
+///     log p = size_term(n) - (a + n/2) log Π_j (1 + M_j + κn/(κ+n) (ȳ_j - h_j)²),
+/// M the sum of squares about the mean ȳ, h the prior mean. One logarithm does for eight columns.
+///
+/// Records. Row: y, log p. Cluster: n, log p, ȳ, M.
+template <class Model>
+class normal_inverse_gamma_kernel {
+ public:
+  struct query {
+    double n = 0.0;
+    double log_p = 0.0;
+    std::vector<double> mean, squares;
+    std::vector<double> from_prior;  ///< ȳ - h
+    // Rows: gain = base - power log Π (1 + weight (y - centre)²) - log p of the row.
+    double base = 0.0, power = 0.0;
+    std::vector<double> centre, weight;
+  };
+
+  normal_inverse_gamma_kernel(const Model& model, const table_view& X)
+      : columns_(scale(model, X)), shape_(model.column(0).a) {
+    double log_b = 0.0;
+    for (index_t j = 0; j < model.columns(); ++j) {
+      const auto& column = model.column(j);
+      prior_mean_.push_back(columns_(j, column.mean));
+      kappa_.push_back(column.kappa);
+      log_b += std::log(column.b);
+    }
+    // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
+    for (index_t i = 0; i <= 2 * X.rows(); ++i) {
+      const auto n = static_cast<double>(i);
+      double spread = 0.0;
+      for (const double kappa : kappa_) spread += log1p_ratio(n, kappa);
+      const auto d = static_cast<double>(model.columns());
+      size_term_.push_back(d * log_gamma_ratio(shape_, 0.5 * n) -
+                           0.5 * (n * (d * ln_2pi + log_b) + spread));
+    }
+  }
+
+  [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
+    std::vector<double> means;
+    for (index_t j = 0; j < model.columns(); ++j) {
+      if (model.column(j).a != model.column(0).a) return false;
+      means.push_back(model.column(j).mean);
+    }
+    return scale(model, X).take(X, means);
+  }
+
+  [[nodiscard]] index_t row_fields() const noexcept { return d() + 1; }
+  [[nodiscard]] index_t cluster_fields() const noexcept { return 2 + 2 * d(); }
+  [[nodiscard]] static index_t scratch() noexcept { return 0; }
+
+  void encode(const row_view& row, double* y) const {
+    double log_product = 0.0;
+    for (index_t j = 0; j < d(); ++j) {
+      y[j] = columns_(j, row.value(j));
+      const double z = y[j] - prior_mean_[at(j)];
+      log_product += std::log1p(mean_weight(j, 1.0) * z * z);
+    }
+    y[d()] = size_term(1.0) - power(1.0) * log_product;
+  }
+
+  void lift(const double* row, double* cluster) const noexcept {
+    cluster[0] = 1.0;
+    cluster[1] = row[d()];
+    std::copy_n(row, d(), mean(cluster));
+    std::fill_n(squares(cluster), d(), 0.0);
+  }
+
+  void merge(const double* a, const double* b, double* made) const {
+    const double n = a[0] + b[0];
+    const double share = b[0] / n;
+    double log_product = 0.0;
+    for (index_t j = 0; j < d(); ++j) {
+      const double apart = mean(b)[j] - mean(a)[j];
+      mean(made)[j] = mean(a)[j] + share * apart;
+      squares(made)[j] = squares(a)[j] + squares(b)[j] + a[0] * share * apart * apart;
+      const double z = mean(made)[j] - prior_mean_[at(j)];
+      log_product += std::log1p(squares(made)[j] + mean_weight(j, n) * z * z);
+    }
+    made[0] = n;
+    made[1] = size_term(n) - power(n) * log_product;
+  }
+
+  void load(query& q, const double* cluster) const {
+    const double n = cluster[0];
+    q.n = n;
+    q.log_p = cluster[1];
+    q.mean.assign(mean(cluster), mean(cluster) + d());
+    q.squares.assign(squares(cluster), squares(cluster) + d());
+    q.from_prior.resize(at(d()));
+    q.centre.resize(at(d()));
+    q.weight.resize(at(d()));
+    double log_product = 0.0;
+    for (index_t j = 0; j < d(); ++j) {
+      const double z = q.mean[at(j)] - prior_mean_[at(j)];
+      const double kappa = kappa_[at(j)];
+      const double excess = q.squares[at(j)] + mean_weight(j, n) * z * z;
+      log_product += std::log1p(excess);
+      q.from_prior[at(j)] = z;
+      q.centre[at(j)] = q.mean[at(j)] - kappa / (kappa + n) * z;
+      q.weight[at(j)] = (kappa + n) / (kappa + n + 1.0) / (1.0 + excess);
+    }
+    q.power = power(n + 1.0);
+    q.base = size_term(n + 1.0) - q.log_p - q.power * log_product;
+  }
+
+  [[nodiscard]] lanes rows(const query& q, const double* block, double*) const noexcept {
+    const double* centre = q.centre.data();
+    const double* weight = q.weight.data();
+    const lanes log_product = log_of_product([&](index_t j) {
+      const lanes apart = lanes::load(block + j * lanes::count) - centre[j];
+      return apart * apart * weight[j] + 1.0;
+    });
+    return lanes::all(q.base) - log_product * q.power - lanes::load(block + d() * lanes::count);
+  }
+
+  [[nodiscard]] lanes clusters(const query& q, const double* block, double*) const noexcept {
+    constexpr index_t w = lanes::count;
+    const double* means = block + 2 * w;
+    const double* squares = means + d() * w;
+    const lanes n = lanes::load(block) + q.n;
+    const lanes share = lanes::load(block) / n;
+    const lanes log_product = log_of_product([&](index_t j) {
+      const lanes apart = lanes::load(means + j * w) - q.mean[at(j)];
+      const lanes z = share * apart + q.from_prior[at(j)];
+      const lanes kappa = lanes::all(kappa_[at(j)]);
+      return lanes::load(squares + j * w) + q.squares[at(j)] + share * apart * apart * q.n +
+             n * kappa / (n + kappa) * (z * z) + 1.0;
+    });
+    return look_up(size_term_.data(), n) - log_product * (n * 0.5 + shape_) -
+           (lanes::load(block + w) + q.log_p);
+  }
+
+ private:
+  [[nodiscard]] static std::size_t at(index_t j) noexcept { return static_cast<std::size_t>(j); }
+  [[nodiscard]] index_t d() const noexcept { return static_cast<index_t>(kappa_.size()); }
+  [[nodiscard]] double power(double n) const noexcept { return shape_ + 0.5 * n; }
+  [[nodiscard]] double size_term(double n) const noexcept {
+    return size_term_[static_cast<std::size_t>(n)];
+  }
+  [[nodiscard]] double mean_weight(index_t j, double n) const noexcept {
+    return kappa_[at(j)] / (kappa_[at(j)] + n) * n;
+  }
+  [[nodiscard]] double* mean(double* cluster) const noexcept { return cluster + 2; }
+  [[nodiscard]] const double* mean(const double* cluster) const noexcept { return cluster + 2; }
+  [[nodiscard]] double* squares(double* cluster) const noexcept { return cluster + 2 + d(); }
+  [[nodiscard]] const double* squares(const double* cluster) const noexcept {
+    return cluster + 2 + d();
+  }
+
+  [[nodiscard]] static scaled_columns scale(const Model& model, const table_view& X) {
+    std::vector<double> units;
+    for (index_t j = 0; j < model.columns(); ++j) {
+      units.push_back(std::sqrt(2.0) * std::sqrt(model.column(j).b));
+    }
+    return {X, std::move(units)};
+  }
+
+  /// log Π_j factor(j); the factors' bounds (scaled_columns::take) keep products of eight in range.
+  template <class Factor>
+  [[nodiscard]] lanes log_of_product(const Factor& factor) const noexcept {
+    constexpr index_t in_range = 8;
+    lanes sum = lanes::all(0.0);
+    for (index_t first = 0; first < d(); first += in_range) {
+      lanes product = factor(first);
+      const index_t last = std::min(d(), first + in_range);
+      for (index_t j = first + 1; j < last; ++j) product = product * factor(j);
+      sum = sum + log(product);
+    }
+    return sum;
+  }
+
+  scaled_columns columns_;
+  double shape_;
+  std::vector<double> prior_mean_;  ///< h
+  std::vector<double> kappa_;
+  std::vector<double> size_term_;
+};
+
+}  // namespace bhclust::detail

@@ -1,0 +1,303 @@
+/// @file
+/// Evidence of full-covariance Gaussian clusters, eight at a time.
+#pragma once
+
+#include <bhclust/detail/cholesky.hpp>
+#include <bhclust/detail/robust.hpp>
+#include <bhclust/detail/simd.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// Elimination of I + A for eight A, row by row, beside a vector each: (I + A) = U D Uᵀ, v = U⁻¹ y.
+struct eight_eliminations {
+  double* lower;    ///< U, field by field
+  double* inverse;  ///< of D
+  double* v;
+  lanes log_det = lanes::all(0.0);
+  lanes pending = lanes::all(1.0);   ///< a product of pivots whose logarithm is still to be taken
+  lanes distance = lanes::all(0.0);  ///< vᵀ D⁻¹ v
+
+  /// Row i, whose entries of A left of the diagonal are in `lower`.
+  void eliminate(index_t i, const lanes& diagonal, lanes y) noexcept {
+    constexpr index_t w = lanes::count;
+    constexpr index_t in_range = 8;  // so many pivots cannot overflow
+    double* row = lower + triangle(i) * w;
+    for (index_t k = 0; k < i; ++k) {
+      const double* above = lower + triangle(k) * w;
+      lanes x = lanes::load(row + k * w);
+      for (index_t m = 0; m < k; ++m) x = x - lanes::load(row + m * w) * lanes::load(above + m * w);
+      x.store(row + k * w);
+    }
+    lanes removed = lanes::all(0.0);
+    for (index_t k = 0; k < i; ++k) {
+      const lanes x = lanes::load(row + k * w);
+      const lanes u = x * lanes::load(inverse + k * w);
+      removed = removed + x * u;
+      y = y - u * lanes::load(v + k * w);
+      u.store(row + k * w);
+    }
+    const lanes pivot = at_least(diagonal - removed, 0.0) + 1.0;
+    const lanes reciprocal = 1.0 / pivot;
+    reciprocal.store(inverse + i * w);
+    y.store(v + i * w);
+    distance = distance + y * y * reciprocal;
+    pending = pending * pivot;
+    if (i % in_range == in_range - 1) {
+      log_det = log_det + log(pending);
+      pending = lanes::all(1.0);
+    }
+  }
+
+  /// log |I + A| + log(1 + weight vᵀ D⁻¹ v).
+  [[nodiscard]] lanes growth(const lanes& weight) const noexcept {
+    return log_det + log(pending * (weight * distance + 1.0));
+  }
+};
+
+/// Rows are counted from the table's middle in units of the prior: y = L⁻¹ (x - middle), Ψ = L Lᵀ;
+/// so is the prior mean, h. With ȳ the mean of a cluster and A its scatter about it,
+///     log p = size_term(n) - (ν + n)/2 [log |I + A| + log(1 + κn/(κ+n) |v|²)],  v = R (ȳ - h),
+/// where R is the inverse of the Cholesky factor of I + A. A row joins by a determinant of rank
+/// two: O(d²), and O(d) when it joins a row. Two clusters join by a factorisation, O(d³).
+///
+/// Records. Row: y, log p. Cluster: n, log p, ȳ, A.
+template <class Model>
+class normal_inverse_wishart_kernel {
+ public:
+  struct query {
+    double n = 0.0;
+    double log_p = 0.0;
+    std::vector<double> mean, scatter;
+    std::vector<double> from_prior;  ///< ȳ - h
+    std::vector<double> factor;      ///< R, unless n = 1
+    std::vector<double> pull;        ///< Rᵀ v
+    double distance = 0.0;           ///< |v|²
+    // What gains of rows have in common; the numbers are explained in row_gains.
+    double base, half, one, alpha, beta, alpha_beta;
+  };
+
+  normal_inverse_wishart_kernel(const Model& model, const table_view& X)
+      : model_(model), middle_(middle_of(X)), prior_mean_(middle_.size()) {
+    model_.whiten_offset(model_.mean().data(), middle_.data(), prior_mean_.data());
+    // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
+    for (index_t n = 0; n <= 2 * X.rows(); ++n) {
+      size_term_.push_back(model_.size_term(static_cast<double>(n)));
+    }
+  }
+
+  /// Beyond a million units of the prior from the middle, the digits of y no longer tell neighbours
+  /// apart as well as those of x do.
+  [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
+    constexpr double farthest_row = 1e12;
+    constexpr double farthest_prior = 1e30;
+    const auto middle = middle_of(X);
+    std::vector<double> x(middle.size());
+    const auto distance = [&] {
+      model.whiten_offset(x.data(), middle.data(), x.data());
+      return dot(x.data(), x.data(), model.d());
+    };
+    x = model.mean();
+    bool near = distance() < farthest_prior;
+    for (index_t i = 0; near && i < X.rows(); ++i) {
+      for (index_t j = 0; j < X.columns(); ++j) x[static_cast<std::size_t>(j)] = X.row(i).value(j);
+      near = distance() < farthest_row;
+    }
+    return near;
+  }
+
+  [[nodiscard]] index_t row_fields() const noexcept { return d() + 1; }
+  [[nodiscard]] index_t cluster_fields() const noexcept { return 2 + d() + triangle(d()); }
+  [[nodiscard]] index_t scratch() const noexcept {
+    return (triangle(d()) + 3 * d()) * lanes::count;
+  }
+
+  void encode(const row_view& row, double* y) const {
+    double square = 0.0;
+    for (index_t j = 0; j < d(); ++j) y[j] = row.value(j);
+    model_.whiten_offset(y, middle_.data(), y);
+    for (index_t j = 0; j < d(); ++j) {
+      const double z = y[j] - prior_mean_[static_cast<std::size_t>(j)];
+      square += z * z;
+    }
+    y[d()] =
+        size_term_[1] - 0.5 * (model_.nu() + 1.0) * std::log1p(model_.mean_weight(1.0) * square);
+  }
+
+  void lift(const double* row, double* cluster) const noexcept {
+    cluster[0] = 1.0;
+    cluster[1] = row[d()];
+    std::copy_n(row, d(), mean(cluster));
+    std::fill_n(scatter(cluster), triangle(d()), 0.0);
+  }
+
+  void merge(const double* a, const double* b, double* made) const {
+    const double n = a[0] + b[0];
+    const double share = b[0] / n;
+    std::vector<double> work(static_cast<std::size_t>(triangle(d()) + d()));
+    double* apart = work.data() + triangle(d());
+    made[0] = n;
+    for (index_t i = 0; i < d(); ++i) {
+      apart[i] = mean(b)[i] - mean(a)[i];
+      mean(made)[i] = mean(a)[i] + share * apart[i];
+    }
+    for (index_t i = 0, e = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k, ++e) {
+        scatter(made)[e] = scatter(a)[e] + scatter(b)[e] + a[0] * share * apart[i] * apart[k];
+      }
+    }
+    for (index_t i = 0; i < d(); ++i)
+      apart[i] = mean(made)[i] - prior_mean_[static_cast<std::size_t>(i)];
+    std::copy_n(scatter(made), triangle(d()), work.data());
+    made[1] =
+        size_term(n) - 0.5 * (model_.nu() + n) * model_.white_log_det_growth(n, work.data(), apart);
+  }
+
+  void load(query& q, const double* cluster) const {
+    q.n = cluster[0];
+    q.log_p = cluster[1];
+    q.mean.assign(mean(cluster), mean(cluster) + d());
+    q.scatter.assign(scatter(cluster), scatter(cluster) + triangle(d()));
+    q.from_prior = q.mean;
+    for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] -= prior_mean_[i];
+    q.pull = q.from_prior;
+    q.distance = dot(q.pull.data(), q.pull.data(), d());
+    double log_det = 0.0;
+    if (q.n > 1.0) log_det = load_factor(q);
+    const double n = q.n + 1.0;
+    q.half = 0.5 * (model_.nu() + n);
+    q.base = size_term(n) - q.log_p - q.half * log_det;
+    q.one = 1.0 / n;
+    q.alpha = q.n * q.one;
+    q.beta = model_.mean_weight(n);
+    q.alpha_beta = q.alpha * q.beta;
+  }
+
+  [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
+    const double* mean = q.mean.data();
+    const double* pull = q.pull.data();
+    lanes square = lanes::all(0.0);  // |u|², u = R (y - ȳ)
+    lanes across = lanes::all(0.0);  // u · v
+    if (q.n == 1.0) {
+      for (index_t k = 0; k < d(); ++k) {
+        const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
+        across = across + apart * pull[k];
+        square = square + apart * apart;
+      }
+    } else {
+      for (index_t k = 0; k < d(); ++k) {
+        const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
+        across = across + apart * pull[k];
+        apart.store(scratch + k * lanes::count);
+      }
+      square = square_after(q.factor.data(), scratch);
+    }
+    return row_gains(q, square, across) - lanes::load(block + d() * lanes::count);
+  }
+
+  [[nodiscard]] lanes clusters(const query& q, const double* block,
+                               double* scratch) const noexcept {
+    const lanes n = lanes::load(block) + q.n;
+    const lanes share = lanes::load(block) / n;
+    const lanes growth = merged_growth(q, n, share, block, scratch);
+    return look_up(size_term_.data(), n) - growth * (n + model_.nu()) * 0.5 -
+           (lanes::load(block + lanes::count) + q.log_p);
+  }
+
+ private:
+  [[nodiscard]] index_t d() const noexcept { return model_.d(); }
+  [[nodiscard]] double size_term(double n) const noexcept {
+    return size_term_[static_cast<std::size_t>(n)];
+  }
+  [[nodiscard]] double* mean(double* cluster) const noexcept { return cluster + 2; }
+  [[nodiscard]] const double* mean(const double* cluster) const noexcept { return cluster + 2; }
+  [[nodiscard]] double* scatter(double* cluster) const noexcept { return cluster + 2 + d(); }
+  [[nodiscard]] const double* scatter(const double* cluster) const noexcept {
+    return cluster + 2 + d();
+  }
+
+  /// R and what follows from it; returns log |I + A|.
+  double load_factor(query& q) const {
+    q.factor = q.scatter;
+    for (index_t i = 0; i < d(); ++i) q.factor[static_cast<std::size_t>(triangle(i) + i)] += 1.0;
+    cholesky(q.factor.data(), d(), 1.0);
+    const double log_det = log_determinant(q.factor.data(), d());
+    solve_lower(q.factor.data(), q.pull.data(), d());
+    q.distance = dot(q.pull.data(), q.pull.data(), d());
+    solve_upper(q.factor.data(), q.pull.data(), d());
+    invert_lower(q.factor.data(), d());
+    return log_det;
+  }
+
+  /// |R x|² for eight x, field by field. Rows of R are taken in pairs, which halves the loads.
+  [[nodiscard]] lanes square_after(const double* factor, const double* x) const noexcept {
+    constexpr index_t w = lanes::count;
+    lanes square = lanes::all(0.0);
+    for (index_t i = 1; i < d(); i += 2) {
+      const double* upper = factor + triangle(i - 1);
+      const double* lower = factor + triangle(i);
+      lanes u = lanes::all(0.0);
+      lanes v = lanes::all(0.0);
+      for (index_t k = 0; k < i; ++k) {
+        const lanes y = lanes::load(x + k * w);
+        u = u + y * upper[k];
+        v = v + y * lower[k];
+      }
+      v = v + lanes::load(x + i * w) * lower[i];
+      square = square + u * u + v * v;
+    }
+    if (d() % 2 == 0) return square;
+    const double* last = factor + triangle(d() - 1);
+    lanes u = lanes::all(0.0);
+    for (index_t k = 0; k < d(); ++k) u = u + lanes::load(x + k * w) * last[k];
+    return square + u * u;
+  }
+
+  /// By log |I + α u uᵀ + β z zᵀ|, where z = v + u / (n + 1) is the new mean's distance from the
+  /// prior's, α = n / (n + 1) and β the mean's weight. `square` = |u|², `across` = u · v.
+  [[nodiscard]] lanes row_gains(const query& q, const lanes& square,
+                                const lanes& across) const noexcept {
+    const lanes moved = (across * 2.0 + square * q.one) * q.one + q.distance;  // |z|²
+    const lanes area = at_least(square * q.distance - across * across, 0.0);
+    const lanes excess = square * q.alpha + moved * q.beta + area * q.alpha_beta;
+    return lanes::all(q.base) - log(excess + 1.0) * q.half;
+  }
+
+  /// log |I + A| + log(1 + β |v|²) of the query's union with each of eight clusters.
+  [[nodiscard]] lanes merged_growth(const query& q, const lanes& n, const lanes& share,
+                                    const double* block, double* scratch) const noexcept {
+    constexpr index_t w = lanes::count;
+    const double* means = block + 2 * w;
+    const double* scatters = means + d() * w;
+    double* apart = scratch + (triangle(d()) + 2 * d()) * w;
+    eight_eliminations all{scratch, scratch + triangle(d()) * w, apart - d() * w};
+    const lanes weight = share * q.n;
+    for (index_t i = 0, e = 0; i < d(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const lanes step = lanes::load(means + i * w) - q.mean[at];
+      const lanes weighted = step * weight;
+      const auto entry = [&](const lanes& other) {
+        const auto in = static_cast<std::size_t>(e);
+        return lanes::load(scatters + e * w) + q.scatter[in] + weighted * other;
+      };
+      for (index_t k = 0; k < i; ++k, ++e) {
+        entry(lanes::load(apart + k * w)).store(scratch + e * w);
+      }
+      all.eliminate(i, entry(step), share * step + q.from_prior[at]);
+      step.store(apart + i * w);
+      ++e;
+    }
+    return all.growth(n * model_.kappa() / (n + model_.kappa()));
+  }
+
+  Model model_;
+  std::vector<double> middle_;
+  std::vector<double> prior_mean_;  ///< h
+  std::vector<double> size_term_;
+};
+
+}  // namespace bhclust::detail

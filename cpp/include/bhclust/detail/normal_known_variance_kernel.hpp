@@ -1,0 +1,149 @@
+/// @file
+/// Evidence of Gaussian clusters of known variance, eight at a time.
+#pragma once
+
+#include <bhclust/detail/scaled_columns.hpp>
+#include <bhclust/detail/simd.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// With columns in units of √2 σ and τ = ρ²/σ², the log Bayes factor of a union is a difference of
+/// two quadratic forms and a function of the sizes:
+///     size_term(n_a) + size_term(n_b) - size_term(n_a + n_b)
+///       - Σ_j n_b / (1 + n_b τ_aj) (ȳ_bj - m_aj)² + fit(b),    size_term(n) = ½ Σ_j log(1 + n
+///       τ_j),
+/// m_a and τ_a the posterior mean and variance of cluster a, fit(b) = Σ_j n_b / (1 + n_b τ_j)
+/// (ȳ_bj - h_j)² the same for the prior mean h.
+///
+/// Records. Row: y, fit. Cluster: n, fit, ȳ.
+template <class Model>
+class normal_known_variance_kernel {
+ public:
+  struct query {
+    double n = 0.0;
+    double base = 0.0;                        ///< what rows' gains have in common
+    std::vector<double> centre, tau, weight;  ///< m, τ, and 1 / (1 + τ) after n rows
+  };
+
+  normal_known_variance_kernel(const Model& model, const table_view& X)
+      : columns_(scale(model, X)) {
+    for (index_t j = 0; j < model.columns(); ++j) {
+      const auto& column = model.column(j);
+      prior_mean_.push_back(columns_(j, column.mean));
+      tau_.push_back(column.prior_variance / column.variance);
+    }
+    // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
+    for (index_t i = 0; i <= 2 * X.rows(); ++i) {
+      double sum = 0.0;
+      for (const double tau : tau_) sum += std::log1p(static_cast<double>(i) * tau);
+      size_term_.push_back(0.5 * sum);
+    }
+  }
+
+  [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
+    constexpr double largest_tau = 1e200;
+    std::vector<double> means;
+    for (index_t j = 0; j < model.columns(); ++j) {
+      const auto& column = model.column(j);
+      if (!(column.prior_variance / column.variance < largest_tau)) return false;
+      means.push_back(column.mean);
+    }
+    return scale(model, X).take(X, means);
+  }
+
+  [[nodiscard]] index_t row_fields() const noexcept { return d() + 1; }
+  [[nodiscard]] index_t cluster_fields() const noexcept { return 2 + d(); }
+  [[nodiscard]] static index_t scratch() noexcept { return 0; }
+
+  void encode(const row_view& row, double* y) const noexcept {
+    for (index_t j = 0; j < d(); ++j) y[j] = columns_(j, row.value(j));
+    y[d()] = fit(1.0, y);
+  }
+
+  void lift(const double* row, double* cluster) const noexcept {
+    cluster[0] = 1.0;
+    cluster[1] = row[d()];
+    std::copy_n(row, d(), cluster + 2);
+  }
+
+  void merge(const double* a, const double* b, double* made) const noexcept {
+    const double n = a[0] + b[0];
+    for (index_t j = 2; j < 2 + d(); ++j) made[j] = a[j] + b[0] / n * (b[j] - a[j]);
+    made[0] = n;
+    made[1] = fit(n, made + 2);
+  }
+
+  void load(query& q, const double* cluster) const {
+    q.n = cluster[0];
+    q.base = size_term(q.n) + size_term(1.0) - size_term(q.n + 1.0);
+    q.centre.resize(at(d()));
+    q.tau.resize(at(d()));
+    q.weight.resize(at(d()));
+    for (index_t j = 0; j < d(); ++j) {
+      const double y = cluster[2 + j];
+      const double shrink = 1.0 / (1.0 + q.n * tau_[at(j)]);
+      q.tau[at(j)] = tau_[at(j)] * shrink;
+      q.centre[at(j)] = y - shrink * (y - prior_mean_[at(j)]);
+      q.weight[at(j)] = 1.0 / (1.0 + q.tau[at(j)]);
+    }
+  }
+
+  [[nodiscard]] lanes rows(const query& q, const double* block, double*) const noexcept {
+    const double* centre = q.centre.data();
+    const double* weight = q.weight.data();
+    lanes misfit = lanes::all(0.0);
+    for (index_t j = 0; j < d(); ++j) {
+      const lanes apart = lanes::load(block + j * lanes::count) - centre[j];
+      misfit = misfit + apart * apart * weight[j];
+    }
+    return lanes::load(block + d() * lanes::count) - misfit + q.base;
+  }
+
+  [[nodiscard]] lanes clusters(const query& q, const double* block, double*) const noexcept {
+    constexpr index_t w = lanes::count;
+    const lanes n = lanes::load(block);
+    lanes misfit = lanes::all(0.0);
+    for (index_t j = 0; j < d(); ++j) {
+      const lanes apart = lanes::load(block + (2 + j) * w) - q.centre[at(j)];
+      misfit = misfit + apart * apart / (n * q.tau[at(j)] + 1.0);
+    }
+    const lanes sizes = look_up(size_term_.data(), n) - look_up(size_term_.data(), n + q.n);
+    return lanes::load(block + w) - n * misfit + (sizes + size_term(q.n));
+  }
+
+ private:
+  [[nodiscard]] static std::size_t at(index_t j) noexcept { return static_cast<std::size_t>(j); }
+  [[nodiscard]] index_t d() const noexcept { return static_cast<index_t>(tau_.size()); }
+  [[nodiscard]] double size_term(double n) const noexcept {
+    return size_term_[static_cast<std::size_t>(n)];
+  }
+
+  [[nodiscard]] double fit(double n, const double* mean) const noexcept {
+    double sum = 0.0;
+    for (index_t j = 0; j < d(); ++j) {
+      const double z = mean[j] - prior_mean_[at(j)];
+      sum += n / (1.0 + n * tau_[at(j)]) * (z * z);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] static scaled_columns scale(const Model& model, const table_view& X) {
+    std::vector<double> units;
+    for (index_t j = 0; j < model.columns(); ++j) {
+      units.push_back(std::sqrt(2.0) * std::sqrt(model.column(j).variance));
+    }
+    return {X, std::move(units)};
+  }
+
+  scaled_columns columns_;
+  std::vector<double> prior_mean_;  ///< h
+  std::vector<double> tau_;
+  std::vector<double> size_term_;
+};
+
+}  // namespace bhclust::detail

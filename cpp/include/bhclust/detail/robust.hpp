@@ -1,0 +1,113 @@
+/// @file
+/// Where the values of a column lie and how far they spread, whatever a few wild ones do.
+#pragma once
+
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// The observed values of column j of a dense table.
+[[nodiscard]] inline std::vector<double> observed_values(const table_view& X, index_t j) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(X.rows()));
+  for (index_t i = 0; i < X.rows(); ++i) {
+    const double x = X.row(i).value(j);
+    if (!is_missing(x)) values.push_back(x);
+  }
+  return values;
+}
+
+/// One of the column's middle values, in each column; 0 where none is observed. O(cells).
+[[nodiscard]] inline std::vector<double> middle_of(const table_view& X) {
+  std::vector<double> middle;
+  for (index_t j = 0; j < X.columns(); ++j) {
+    auto values = observed_values(X, j);
+    if (values.empty()) {
+      middle.push_back(0.0);
+      continue;
+    }
+    const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), half, values.end());
+    middle.push_back(*half);
+  }
+  return middle;
+}
+
+/// What the Gaussian families' defaults are made of. All finite, variances above 0.
+struct column_spread {
+  double median = 0.0;
+  double variance = 1.0;    ///< robust: a few wild values do not move it
+  double moment = 1.0;      ///< mean square about the median: covers the wild values too
+  double resolution = 0.0;  ///< variance of a value within the step it was recorded with
+};
+
+/// The q-quantile of sorted values, between neighbours by linear interpolation.
+[[nodiscard]] inline double quantile(const std::vector<double>& sorted, double q) noexcept {
+  const double place = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double share = place - static_cast<double>(below);
+  if (share == 0.0) return sorted[below];
+  return sorted[below] + share * (sorted[below + 1] - sorted[below]);
+}
+
+/// The smallest distance of two sorted values that is more than rounding.
+[[nodiscard]] inline double recorded_step(const std::vector<double>& sorted) noexcept {
+  const double largest = std::max(std::fabs(sorted.front()), std::fabs(sorted.back()));
+  const double rounding = largest * std::numeric_limits<double>::epsilon();
+  double step = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const double gap = sorted[i] - sorted[i - 1];
+    if (gap > rounding) step = std::min(step, gap);
+  }
+  return std::isfinite(step) ? step : rounding;
+}
+
+/// Squares of what may be too small or too large to be squared.
+[[nodiscard]] inline double safe_square(double x) noexcept {
+  return std::clamp(x * x, 1e-280, 1e300);
+}
+
+/// The spread by the quartiles; where these are equal (a spike) by the mean square; of a constant
+/// by its size, as there is nothing else that knows its unit; 1 for zeros and for no values at all.
+[[nodiscard]] inline column_spread spread_of(std::vector<double> values) {
+  constexpr double quartiles_of_normal = 1.3489795003921634;
+  column_spread found;
+  if (values.empty()) return found;
+  std::sort(values.begin(), values.end());
+  found.median = quantile(values, 0.5);
+  const double reach = std::max(found.median - values.front(), values.back() - found.median);
+  const double size = std::fabs(found.median) > 0.0 ? std::fabs(found.median) : 1.0;
+  double moment = 0.0;
+  if (reach > 0.0) {
+    for (const double x : values) {
+      const double share = (x - found.median) / reach;
+      moment += share * share / static_cast<double>(values.size());
+    }
+  }
+  const double sd = reach > 0.0 ? reach * std::sqrt(moment) : size;
+  const double quartiles = quantile(values, 0.75) - quantile(values, 0.25);
+  found.moment = safe_square(sd);
+  found.variance = quartiles > 0.0 ? safe_square(quartiles / quartiles_of_normal) : found.moment;
+  found.resolution = safe_square(recorded_step(values)) / 12.0;
+  return found;
+}
+
+/// A spread for each column of a dense table. O(cells · log rows).
+[[nodiscard]] inline std::vector<column_spread> spreads_of(const table_view& X) {
+  std::vector<column_spread> spreads;
+  for (index_t j = 0; j < X.columns(); ++j) spreads.push_back(spread_of(observed_values(X, j)));
+  return spreads;
+}
+
+/// A share of a column's variance for within clusters, but not below what the recording of the
+/// values allows to tell.
+[[nodiscard]] inline double variance_within(const column_spread& s, double share) noexcept {
+  return std::max(share * s.variance, s.resolution);
+}
+
+}  // namespace bhclust::detail

@@ -1,0 +1,45 @@
+/// @file
+/// The cells of a real table in units that keep squares and their products in range.
+#pragma once
+
+#include <bhclust/detail/robust.hpp>
+#include <bhclust/types.hpp>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// A table without missing cells, each column counted from its middle in a unit of its own.
+class scaled_columns {
+ public:
+  scaled_columns(const table_view& X, std::vector<double> unit)
+      : middle_(middle_of(X)), unit_(std::move(unit)) {}
+
+  [[nodiscard]] double operator()(index_t j, double x) const noexcept {
+    const auto at = static_cast<std::size_t>(j);
+    return (x - middle_[at]) / unit_[at];
+  }
+
+  /// Whether there is nothing missing, no row is so far away that its digits no longer tell
+  /// neighbours apart as well as those of x do, and no prior mean so far that products of squares
+  /// overflow.
+  [[nodiscard]] bool take(const table_view& X, const std::vector<double>& prior_mean) const {
+    constexpr double farthest_row = 1e6;
+    constexpr double farthest_prior = 1e15;
+    for (index_t j = 0; j < X.columns(); ++j) {
+      const double h = (*this)(j, prior_mean[static_cast<std::size_t>(j)]);
+      if (!(std::fabs(h) < farthest_prior)) return false;
+      for (index_t i = 0; i < X.rows(); ++i) {
+        if (!(std::fabs((*this)(j, X.row(i).value(j))) < farthest_row)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<double> middle_, unit_;
+};
+
+}  // namespace bhclust::detail

@@ -1,0 +1,77 @@
+#include <bhclust/detail/simd.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+
+using bhclust::detail::lanes;
+
+namespace {
+
+using eight = std::array<double, lanes::count>;
+
+eight values(const lanes& x) {
+  eight all{};
+  x.store(all.data());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("lanes: arithmetic is that of doubles, lane by lane") {
+  const eight x{1.5, -2.0, 3.25, 1e300, -1e-300, 0.0, 7.0, 9.0};
+  const eight y{0.1, 3.0, -0.7, 1e10, 1e-10, 5.0, -7.0, 0.3};
+  const lanes a = lanes::load(x.data());
+  const lanes b = lanes::load(y.data());
+  const auto sum = values(a + b), difference = values(a - b), product = values(a * b);
+  const auto ratio = values(a / b), above = values(at_least(a, 0.5)), inverse = values(2.0 / b);
+  const auto scaled = values((a + 0.1) * 3.0 - 0.2);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CHECK(sum[i] == x[i] + y[i]);
+    CHECK(difference[i] == x[i] - y[i]);
+    CHECK(product[i] == x[i] * y[i]);
+    CHECK(ratio[i] == x[i] / y[i]);
+    CHECK(inverse[i] == 2.0 / y[i]);
+    CHECK(above[i] == std::max(x[i], 0.5));
+    CHECK(scaled[i] == (x[i] + 0.1) * 3.0 - 0.2);
+  }
+  for (const double v : values(lanes::all(4.5))) CHECK(v == 4.5);
+}
+
+TEST_CASE("lanes: look_up") {
+  const eight table{10, 11, 12, 13, 14, 15, 16, 17};
+  const eight index{3, 0, 7, 7, 1, 2, 5, 4};
+  const auto found = values(look_up(table.data(), lanes::load(index.data())));
+  for (std::size_t i = 0; i < index.size(); ++i) CHECK(found[i] == 10.0 + index[i]);
+}
+
+TEST_CASE("lanes: log to a unit in the last place over all normal numbers") {
+  std::mt19937_64 random(5);
+  double worst = 0.0;
+  for (int round = 0; round < 60000; ++round) {
+    eight x{};
+    for (double& v : x) {
+      const double fraction = 1.0 + std::ldexp(static_cast<double>(random() >> 12U), -52);
+      const int exponent = static_cast<int>(random() % 2045) - 1022;
+      v = round % 2 == 0 ? std::ldexp(fraction, exponent) : std::ldexp(fraction, -(round % 4) / 2);
+    }
+    const auto found = values(log(lanes::load(x.data())));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const long double wanted = logl(x[i]);
+      const double size = std::fabs(static_cast<double>(wanted));
+      const double unit = std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
+      worst = std::max(worst, std::fabs(static_cast<double>(found[i] - wanted)) / unit);
+    }
+  }
+  CHECK(worst < 1.0);
+  const eight around{1.0,           2.0,           0.5, std::sqrt(0.5), std::sqrt(2.0),
+                     1.0 + 0x1p-52, 1.0 - 0x1p-53, 4.0};
+  const auto found = values(log(lanes::load(around.data())));
+  for (std::size_t i = 0; i < around.size(); ++i) {
+    CHECK(found[i] == doctest::Approx(std::log(around[i])).epsilon(1e-15));
+  }
+  CHECK(found[0] == 0.0);
+}
