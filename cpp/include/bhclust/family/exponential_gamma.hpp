@@ -61,7 +61,9 @@ struct exponential_gamma_column {
   /// u / v - log(u / v) - 1, u = v + shift.
   [[nodiscard]] static double itakura_saito(double u, double v, double shift) noexcept {
     const double x = shift / v;
-    return x > -0.5 ? log1p_gap(x) : x - (std::log(u) - std::log(v));
+    if (x > -0.5) return log1p_gap(x);
+    const double ratio = u / v;
+    return x - (ratio > 1e-300 ? std::log(ratio) : std::log(u) - std::log(v));
   }
 };
 

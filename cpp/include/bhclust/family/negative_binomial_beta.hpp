@@ -32,11 +32,11 @@ namespace detail {
   return -n * (u * std::log1p(r / u) + r * std::log1p(u / r));
 }
 
-/// Divergence of negative binomials with means u + shift and u: r + u + shift times the divergence
-/// of the probabilities p = u / (r + u), both of whose terms are >= 0.
-[[nodiscard]] inline double negative_binomial_divergence(double r, double u,
+/// Divergence of negative binomials with means `own` and u = own - shift: r + own times the
+/// divergence of the probabilities p = u / (r + u), both of whose terms are >= 0.
+[[nodiscard]] inline double negative_binomial_divergence(double r, double own, double u,
                                                          double shift) noexcept {
-  const double total = r + u + shift;
+  const double total = r + own;
   const double p = u / (r + u);
   const double q = r / (r + u);
   return total * (p * entropy_excess(r / total * (shift / u)) + q * entropy_excess(-shift / total));
@@ -92,8 +92,10 @@ struct negative_binomial_beta_column {
     if (t[0] == 0.0 || s[0] == 0.0) return 0.0;
     const auto means = shifts_of_sums(t[0], t[1], s[0], s[1]);
     const double u = means.mean + smoothing;
-    return t[0] * negative_binomial_divergence(r, u, means.first) +
-           s[0] * negative_binomial_divergence(r, u, means.second);
+    const auto from_mean = [&](const double* c, double shift) {
+      return c[0] * negative_binomial_divergence(r, c[1] / c[0] + smoothing, u, shift);
+    };
+    return from_mean(t, means.first) + from_mean(s, means.second);
   }
 };
 
