@@ -20,6 +20,7 @@ from bhclust.families import (
 )
 from bhclust.inference import Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
+from bhclust.learning import Learned, learn
 
 __all__ = [
     "BHC",
@@ -29,6 +30,7 @@ __all__ = [
     "ExponentialGamma",
     "Family",
     "GeometricBeta",
+    "Learned",
     "MultinomialDirichlet",
     "NegativeBinomialBeta",
     "NormalInverseGamma",
@@ -45,6 +47,7 @@ __all__ = [
     "exact_log_evidence",
     "io",
     "lambda_heuristic",
+    "learn",
     "metrics",
     "plot",
     "posterior",

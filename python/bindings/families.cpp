@@ -194,15 +194,17 @@ void register_family(py::module_& m) {
     const auto rebuild = py::module_::import("bhclust.families").attr("from_parameters");
     return py::make_tuple(rebuild, py::make_tuple(Family::name(), self.attr("parameters")()));
   });
+  cls.attr("_takes_missing") = Family::takes().missing;
+  cls.attr("_takes_sparse") = Family::takes().sparse;
   if constexpr (detail::has<from_data_t, Family>) {
-  cls.def_static(
-      "from_data",
-      [](const py::object& X) {
-        const auto table = py::module_::import("bhclust.table").attr("as_table")(X);
-        return typed_family<Family>(Family::from_data(table.cast<const held_table&>().view));
-      },
-      py::arg("X"),
-      "Weak hyperparameters on the scale of the data; valid for any table the family takes.");
+    cls.def_static(
+        "from_data",
+        [](const py::object& X) {
+          const auto table = py::module_::import("bhclust.table").attr("as_table")(X);
+          return typed_family<Family>(Family::from_data(table.cast<const held_table&>().view));
+        },
+        py::arg("X"),
+        "Weak hyperparameters on the scale of the data; valid for any table the family takes.");
   }
 }
 
@@ -300,6 +302,8 @@ void register_families(py::module_& m) {
   py::class_<held_family>(m, "Family",
                           "A likelihood with its conjugate prior; the value is the hyperparameters.")
       .def_property_readonly("name", [](const held_family& self) { return self.get().name(); })
+      .def_property_readonly("_relaxable",
+                             [](const held_family& self) { return self.get().relaxable(); })
       .def("_log_marginal", &log_marginal, py::arg("table"))
       .def("_mean_divergence", &mean_divergence, py::arg("table"))
       .def("_check", [](const held_family& self, const held_table& table) {

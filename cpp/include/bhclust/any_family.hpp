@@ -50,7 +50,9 @@ class erased_store {
 template <class Store>
 class erased_store_of final : public erased_store {
  public:
-  explicit erased_store_of(Store store) : store_(std::move(store)) {}
+  /// Takes the function that makes the store, which is thus made in its place.
+  template <class Make>
+  explicit erased_store_of(const Make& make) : store_(make()) {}
 
   [[nodiscard]] std::unique_ptr<query> make_query() const override {
     return std::make_unique<held_query>();
@@ -117,14 +119,16 @@ class erased_model_of final : public erased_model {
   }
   [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
                                                          const table_view& X) const override {
-    if (kind == score_kind::relaxed) return erase(bhclust::detail::make_store<relaxed_score>(model_, X));
-    return erase(bhclust::detail::make_store<evidence_score>(model_, X));
+    if (kind == score_kind::relaxed) return erase<relaxed_score>(X);
+    return erase<evidence_score>(X);
   }
 
  private:
-  template <class Store>
-  [[nodiscard]] static std::unique_ptr<erased_store> erase(Store store) {
-    return std::make_unique<erased_store_of<Store>>(std::move(store));
+  template <class Score>
+  [[nodiscard]] std::unique_ptr<erased_store> erase(const table_view& X) const {
+    using store = typename store_for<Model, Score>::type;
+    return std::make_unique<erased_store_of<store>>(
+        [&] { return bhclust::detail::make_store<Score>(model_, X); });
   }
   Model model_;
 };

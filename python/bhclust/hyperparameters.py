@@ -1,0 +1,203 @@
+"""Hyperparameters as a vector that an optimiser may move freely, with weak hyperpriors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bhclust._core import (
+    CategoricalDirichlet,
+    Family,
+    NegativeBinomialBeta,
+    NormalInverseGamma,
+    NormalInverseWishart,
+    NormalKnownVariance,
+    Product,
+    Table,
+    VonMisesFisher,
+)
+
+__all__ = ["HyperparameterVector"]
+
+Vector = NDArray[np.float64]
+
+SPREAD = 3.0
+"""Standard deviation of the log-normal hyperpriors."""
+REACH = np.log(1e3), np.log(200.0)
+"""How far below and above its start a hyperparameter may go, in logs."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One hyperparameter of one family: its logs are entries ``first`` … of the vector."""
+
+    keyword: str
+    shape: tuple[int, ...]
+    shift: float
+    """The log is taken of the value less this: nu lies above n_columns - 1."""
+    first: int
+    count: int
+    gradient: slice
+    """Its place in the core's gradient."""
+    is_matrix: bool
+    """A full matrix is learned up to its scale."""
+    base: Any
+
+
+class HyperparameterVector:
+    """The learned hyperparameters of a family, and the concentration, as logs.
+
+    Prior means, numbers of levels and the negative binomial's r stay as they are. A scalar stays a
+    scalar, one value a column stays one a column; a full psi keeps its correlations and its shape
+    and learns its scale. Each log has a normal hyperprior about its start with standard deviation 3
+    and bounds of a factor of 1,000 below and 200 above; scales of Gaussian families stay above the
+    resolution of the recorded values (their least distance, squared, over 12).
+
+    Parameters
+    ----------
+    family : Family
+        The start, such as `from_data` gives.
+    alpha : float
+        The start of the concentration.
+    table : Table
+        The rows, for the resolution.
+    learn_alpha : bool
+    """
+
+    def __init__(self, family: Family, alpha: float, table: Table, *, learn_alpha: bool) -> None:
+        self._alpha = alpha
+        self._learn_alpha = learn_alpha
+        self._start: list[float] = [np.log(alpha)] if learn_alpha else []
+        self._lower = [value - REACH[0] for value in self._start]
+        self._gradient_size = 0
+        self._table = table
+        self._blocks: list[tuple[Family, list[_Piece], list[int]]] = []
+        self._family = family
+        for block, columns in _blocks(family, table.n_columns):
+            self._blocks.append((block, self._pieces(block, columns), columns))
+        self.start: Vector = np.array(self._start)
+        self.lower: Vector = np.minimum(np.array(self._lower), self.start)
+        self.upper: Vector = self.start + REACH[1]
+
+    @property
+    def size(self) -> int:
+        """How many numbers are learned."""
+        return int(self.start.size)
+
+    def values(self, vector: Vector) -> tuple[Family, float]:
+        """The family and the concentration of a vector."""
+        alpha = float(np.exp(vector[0])) if self._learn_alpha else self._alpha
+        made = [(_rebuilt(b, pieces, vector), columns) for b, pieces, columns in self._blocks]
+        return (Product(made) if isinstance(self._family, Product) else made[0][0]), alpha
+
+    def log_prior(self, vector: Vector) -> tuple[float, Vector]:
+        """The log hyperprior, less its constant, and its gradient."""
+        z = (vector - self.start) / SPREAD
+        return float(-0.5 * z @ z), -z / SPREAD
+
+    def gradient(self, vector: Vector, by_alpha: float, by_family: Vector) -> Vector:
+        """The gradient by the vector from the core's by the hyperparameters."""
+        result = np.zeros(self.size)
+        if self._learn_alpha:
+            result[0] = by_alpha * np.exp(vector[0])
+        for _, pieces, _ in self._blocks:
+            for piece in pieces:
+                part = slice(piece.first, piece.first + piece.count)
+                result[part] = _pulled_back(piece, vector[part], by_family[piece.gradient])
+        return result
+
+    def _pieces(self, family: Family, columns: list[int]) -> list[_Piece]:
+        sizes = type(family)._gradient_sizes(len(columns))  # type: ignore[attr-defined]
+        pieces = []
+        for keyword, value in family.parameters().items():  # type: ignore[attr-defined]
+            place = slice(self._gradient_size, self._gradient_size + sizes[keyword])
+            self._gradient_size = place.stop
+            if keyword not in _given(family):
+                pieces.append(self._piece(family, columns, keyword, value, place))
+        return pieces
+
+    def _piece(
+        self, family: Family, columns: list[int], keyword: str, value: Any, place: slice
+    ) -> _Piece:
+        base = np.asarray(value, dtype=np.float64)
+        is_matrix = base.ndim == 2
+        is_nu = isinstance(family, NormalInverseWishart) and keyword == "nu"
+        shift = float(len(columns) - 1) if is_nu else 0.0
+        logs = np.zeros(1) if is_matrix else np.log(base.ravel() - shift)
+        piece = _Piece(
+            keyword, base.shape, shift, len(self._start), logs.size, place, is_matrix, base
+        )
+        floor = logs - REACH[0]
+        if not is_matrix and keyword in _scales(family):
+            floor = np.maximum(floor, self._log_resolution(columns, logs.size))
+        self._start.extend(logs.tolist())
+        self._lower.extend(floor.tolist())
+        return piece
+
+    def _log_resolution(self, columns: list[int], count: int) -> Vector:
+        cells = np.asarray(self._table.arrays)
+        steps = np.array([_least_step(cells[:, j]) for j in columns])
+        with np.errstate(divide="ignore"):
+            floors = np.log(steps**2 / 12)
+        return floors if count == len(columns) else np.full(count, floors.min())
+
+
+def _blocks(family: Family, n_columns: int) -> list[tuple[Family, list[int]]]:
+    if isinstance(family, Product):
+        return [(block, list(columns)) for block, columns in family.blocks]
+    return [(family, list(range(n_columns)))]
+
+
+def _given(family: Family) -> Collection[str]:
+    """The hyperparameters that are not learned."""
+    given = ["mean", "mean_direction"]
+    if isinstance(family, CategoricalDirichlet):
+        given.append("levels")
+    if isinstance(family, NegativeBinomialBeta):
+        given.append("r")
+    if isinstance(family, VonMisesFisher) and family.prior_kappa == 0:
+        given.append("prior_kappa")
+    return given
+
+
+def _scales(family: Family) -> Collection[str]:
+    """The hyperparameters that a variance within clusters goes with."""
+    if isinstance(family, NormalInverseGamma):
+        return ("b",)
+    if isinstance(family, NormalInverseWishart):
+        return ("psi",)
+    return ("variance",) if isinstance(family, NormalKnownVariance) else ()
+
+
+def _least_step(column: Vector) -> float:
+    """The least distance of different values; 0 when all are equal."""
+    steps = np.diff(np.unique(column[np.isfinite(column)]))
+    return float(steps.min()) if steps.size else 0.0
+
+
+def _rebuilt(family: Family, pieces: list[_Piece], vector: Vector) -> Family:
+    parameters = dict(family.parameters())  # type: ignore[attr-defined]
+    for piece in pieces:
+        moved = np.exp(vector[piece.first : piece.first + piece.count])
+        value = piece.base * moved[0] if piece.is_matrix else moved.reshape(piece.shape)
+        value = value + piece.shift
+        parameters[piece.keyword] = float(value) if value.ndim == 0 else value
+    made = type(family)(**parameters)
+    assert isinstance(made, Family)
+    return made
+
+
+def _pulled_back(piece: _Piece, logs: Vector, by_entries: Vector) -> Vector:
+    """The gradient by logs from that by the entries the core knows: it has d² of them for psi."""
+    scale = np.exp(logs)
+    if piece.is_matrix:
+        return np.array([scale[0] * (piece.base.ravel() @ by_entries)])
+    columns = round(by_entries.size**0.5)
+    if piece.keyword == "psi" and by_entries.size == columns**2:
+        by_entries = np.diag(by_entries.reshape(columns, columns))
+    summed = by_entries if by_entries.size == logs.size else np.array([by_entries.sum()])
+    return np.asarray(summed * scale)

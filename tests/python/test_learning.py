@@ -1,0 +1,116 @@
+"""Learning: gradients against differences, evidence that only rises, known hyperparameters beaten."""
+
+from __future__ import annotations
+
+import bhclust
+import numpy as np
+import pytest
+from bhclust import _core
+from bhclust.hyperparameters import HyperparameterVector
+from bhclust.learning import _Run
+from bhclust.table import as_table
+from cases import NAMES, random_case
+
+
+def objective_of(name: str, seed: int) -> tuple[HyperparameterVector, object]:
+    case = random_case(name, 25, seed)
+    table = as_table(case.cells)
+    tree = bhclust.bhc(table, case.family)
+    run = _Run(table, case.family, None, 1, None)
+    return run.vector, run._objective_on(tree)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_by_differences(name: str, seed: int) -> None:
+    vector, objective = objective_of(name, seed)
+    rng = np.random.default_rng(seed)
+    x = vector.start + rng.normal(scale=0.3, size=vector.size)
+    value, gradient = objective(x)  # type: ignore[operator]
+    assert np.isfinite(value)
+    for i in range(vector.size):
+        step = np.zeros(vector.size)
+        step[i] = 1e-5
+        numeric = (objective(x + step)[0] - objective(x - step)[0]) / 2e-5  # type: ignore[operator]
+        assert gradient[i] == pytest.approx(numeric, rel=2e-5, abs=2e-5), i
+
+
+def test_gradient_by_a_full_psi_and_by_means() -> None:
+    case = random_case("NormalInverseWishart", 20, 3)
+    psi = np.diag([1.0, 2.0, 0.5, 1.5]) + 0.1
+    mean = np.array([0.1, -0.2, 0.3, 0.0])
+
+    def bound(mean: np.ndarray, psi: np.ndarray) -> float:
+        family = bhclust.NormalInverseWishart(mean=mean, kappa=0.5, nu=6.0, psi=psi)
+        return bhclust.posterior(tree, case.cells, family).log_evidence
+
+    family = bhclust.NormalInverseWishart(mean=mean, kappa=0.5, nu=6.0, psi=psi)
+    table = as_table(case.cells)
+    tree = bhclust.bhc(table, family)
+    found = _core.posterior(tree, table, family, 1.0, None)
+    _, gradient = _core.gradient_of_evidence(tree, found, table, family, None)
+    for i in range(4):
+        step = 1e-5 * np.eye(4)[i]
+        numeric = (bound(mean + step, psi) - bound(mean - step, psi)) / 2e-5
+        assert gradient[i] == pytest.approx(numeric, rel=1e-5, abs=1e-5)
+        for j in range(4):
+            change = np.zeros((4, 4))
+            change[i, j] += 0.5e-5
+            change[j, i] += 0.5e-5
+            numeric = (bound(mean, psi + change) - bound(mean, psi - change)) / 2e-5
+            assert gradient[6 + 4 * i + j] == pytest.approx(numeric, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_evidence_rises_from_the_start(name: str) -> None:
+    case = random_case(name, 30, 0)
+    start = bhclust.posterior(
+        bhclust.bhc(case.cells, case.family), case.cells, case.family
+    ).log_evidence
+    found = bhclust.learn(case.cells, case.family, max_rounds=2, max_regrafts=5)
+    assert found.log_evidence >= start - 1e-6
+    assert found.log_evidence == pytest.approx(
+        bhclust.posterior(found.tree, case.cells, found.family, alpha=found.alpha).log_evidence
+    )
+    assert len(found.steps) >= 3
+    assert all(np.isfinite(step.log_evidence) for step in found.steps)
+    again = bhclust.learn(case.cells, case.family, max_rounds=2, max_regrafts=5, n_threads=1)
+    assert again.log_evidence == found.log_evidence
+
+
+def test_a_given_tree_stays() -> None:
+    case = random_case("NormalInverseGamma", 30, 0)
+    tree = bhclust.rbhc(case.cells, case.family)
+    found = bhclust.learn(case.cells, case.family, tree=tree, alpha=0.7)
+    assert found.tree == tree
+    assert found.alpha == 0.7
+    before = bhclust.posterior(tree, case.cells, case.family, alpha=0.7).log_evidence
+    assert found.log_evidence > before
+
+
+def test_scales_stay_above_the_resolution() -> None:
+    """Many equal values beside spread ones would buy evidence with a variance of nought."""
+    rng = np.random.default_rng(0)
+    X = np.round(np.concatenate([np.zeros(40), rng.normal(5, 1, 40)]), 2).reshape(-1, 1)
+    found = bhclust.learn(X, "gaussian-diag", max_rounds=2, max_regrafts=0)
+    b = np.asarray(found.family.parameters()["b"])  # type: ignore[attr-defined]
+    assert np.all(b >= 0.01**2 / 12 * (1 - 1e-9))
+
+
+def test_compact_groups_are_found() -> None:
+    """Greedy BHC under a vague prior merges them; learning starts from Ward's tree too."""
+    rng = np.random.default_rng(1)
+    centres = np.array([(0, 0), (8, 0), (0, 9), (9, 9), (18, 2), (18, 10), (9, 18)])
+    truth = np.repeat(np.arange(7), 20 + 10 * np.arange(7))
+    X = centres[truth] + rng.normal(size=(truth.size, 2))
+    found = bhclust.learn(X, "gaussian", max_rounds=3, max_regrafts=0).posterior
+    assert 7 <= found.cut().max() + 1 <= 9
+    np.testing.assert_array_equal(found.cut(n_clusters=7), truth)
+
+
+def test_needs_scipy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ImportError, match=r"learning needs SciPy"):
+        bhclust.learn(np.zeros((4, 1)), bhclust.BernoulliBeta())
