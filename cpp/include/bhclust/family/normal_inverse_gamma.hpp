@@ -40,6 +40,21 @@ struct normal_inverse_gamma_column : moments_column {
            0.5 * (c.n * (ln_2pi + std::log(b + more)) + log1p_ratio(c.n, kappa));
   }
 
+  static constexpr index_t hyperparameters = 4;
+
+  /// By mean, kappa, a, b. All vanish for an empty column.
+  void gradient(const double* t, double* g) const noexcept {
+    const auto c = moments::load(t);
+    const double y = c.offset(mean);
+    const double more = c.n == 0.0 ? 0.0 : growth(c);
+    const double share = c.n / (kappa + c.n);
+    const double precision = (a + 0.5 * c.n) / (b + more);
+    g[0] = precision * (kappa * share * y);
+    g[1] = 0.5 * (share / kappa - precision * (share * y) * (share * y));
+    g[2] = digamma_ratio(a, 0.5 * c.n) - log1p_ratio(more, b);
+    g[3] = (a * (more / b) - 0.5 * c.n) / (b + more);
+  }
+
   /// Added to variances in the potential, so that a singleton's is finite: a hundredth of the
   /// variance that the prior expects within a cluster, which makes divergences free of units.
   [[nodiscard]] double smoothing() const noexcept { return 0.01 * (b / a); }

@@ -111,6 +111,47 @@ class normal_inverse_wishart_model {
     return size_term(t[0]) - 0.5 * (nu_ + t[0]) * white_log_det_growth(t[0], a, y);
   }
 
+  /// Fields: mean (d), kappa, nu, psi (d × d, the entries taken as independent).
+  [[nodiscard]] index_t gradient_size() const noexcept { return d() + 2 + d() * d(); }
+
+  /// With P = Ψ_n⁻¹, y the mean's distance from the prior's and ν_n = ν + n: ∂/∂mean = ν_n w P y,
+  /// ∂/∂kappa = d/2 (1/κ - 1/κ_n) - ν_n/2 (n/κ_n)² yᵀ P y, ∂/∂nu by digammas and the growth of the
+  /// determinant, ∂/∂psi = ν/2 Ψ⁻¹ - ν_n/2 P. O(d³).
+  void add_gradient(const double* t, double weight, double* g) const {
+    if (t[0] == 0.0) return;
+    const double n = t[0];
+    const auto dim = static_cast<double>(d());
+    std::vector<double> y(static_cast<std::size_t>(d()));
+    for (index_t i = 0; i < d(); ++i) {
+      y[static_cast<std::size_t>(i)] = (t[1 + i] - mean_[static_cast<std::size_t>(i)]) + low(t)[i];
+    }
+    std::vector<double> white(scatter(t), scatter(t) + triangle(d())), offset_white = y;
+    whiten(factor_.data(), white.data(), d());
+    solve_lower(factor_.data(), offset_white.data(), d());
+    const std::vector<double> inverse = posterior_inverse(n, white, offset_white);
+    std::vector<double> pull(static_cast<std::size_t>(d()));  // P y
+    for (index_t i = 0; i < d(); ++i) {
+      pull[static_cast<std::size_t>(i)] = dot(inverse.data() + i * d(), y.data(), d());
+    }
+    const double distance = dot(pull.data(), y.data(), d());
+    const double nu_n = nu_ + n;
+    const double share = n / (kappa_ + n);
+    for (index_t i = 0; i < d(); ++i) {
+      g[i] += weight * nu_n * mean_weight(n) * pull[static_cast<std::size_t>(i)];
+    }
+    g[d()] += weight * 0.5 * (dim * share / kappa_ - nu_n * share * share * distance);
+    double degrees = -white_log_det_growth(n, white.data(), offset_white.data());
+    for (index_t i = 0; i < d(); ++i) {
+      degrees += digamma_ratio(0.5 * (nu_ - static_cast<double>(i)), 0.5 * n);
+    }
+    g[d() + 1] += weight * 0.5 * degrees;
+    const std::vector<double> prior = prior_inverse();
+    for (index_t e = 0; e < d() * d(); ++e) {
+      const auto at = static_cast<std::size_t>(e);
+      g[d() + 2 + e] += weight * 0.5 * (nu_ * prior[at] - nu_n * inverse[at]);
+    }
+  }
+
   /// What of log_marginal depends on n alone.
   [[nodiscard]] double size_term(double n) const {
     const auto dim = static_cast<double>(d());
@@ -185,6 +226,59 @@ class normal_inverse_wishart_model {
   }
 
  private:
+  /// L⁻ᵀ · inner⁻¹ · L⁻¹, full d × d, row after row; an empty inner inverse is the identity.
+  [[nodiscard]] std::vector<double> inverse_from(const std::vector<double>& inner_inverse) const {
+    std::vector<double> result(static_cast<std::size_t>(d() * d()));
+    std::vector<double> column(static_cast<std::size_t>(d()));
+    for (index_t k = 0; k < d(); ++k) {
+      std::fill(column.begin(), column.end(), 0.0);
+      column[static_cast<std::size_t>(k)] = 1.0;
+      solve_lower(factor_.data(), column.data(), d());
+      if (!inner_inverse.empty()) {
+        std::vector<double> middle(column.size());
+        for (index_t i = 0; i < d(); ++i) {
+          middle[static_cast<std::size_t>(i)] =
+              dot(inner_inverse.data() + i * d(), column.data(), d());
+        }
+        column = std::move(middle);
+      }
+      solve_upper(factor_.data(), column.data(), d());
+      for (index_t i = 0; i < d(); ++i) {
+        result[static_cast<std::size_t>(i * d() + k)] = column[static_cast<std::size_t>(i)];
+      }
+    }
+    return result;
+  }
+
+  /// Ψ⁻¹.
+  [[nodiscard]] std::vector<double> prior_inverse() const { return inverse_from({}); }
+
+  /// Ψ_n⁻¹ from the scatter and the mean's distance in units of the prior.
+  [[nodiscard]] std::vector<double> posterior_inverse(double n, const std::vector<double>& white,
+                                                      const std::vector<double>& y) const {
+    std::vector<double> inner = white;  // I + S + w y yᵀ
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k) {
+        inner[static_cast<std::size_t>(triangle(i) + k)] +=
+            mean_weight(n) * y[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(k)] +
+            (i == k ? 1.0 : 0.0);
+      }
+    }
+    cholesky(inner.data(), d(), 1.0);
+    std::vector<double> inverse(static_cast<std::size_t>(d() * d()));
+    std::vector<double> column(static_cast<std::size_t>(d()));
+    for (index_t k = 0; k < d(); ++k) {
+      std::fill(column.begin(), column.end(), 0.0);
+      column[static_cast<std::size_t>(k)] = 1.0;
+      solve_lower(inner.data(), column.data(), d());
+      solve_upper(inner.data(), column.data(), d());
+      for (index_t i = 0; i < d(); ++i) {
+        inverse[static_cast<std::size_t>(i * d() + k)] = column[static_cast<std::size_t>(i)];
+      }
+    }
+    return inverse_from(inverse);
+  }
+
   [[nodiscard]] double* low(double* t) const noexcept { return t + 1 + d(); }
   [[nodiscard]] const double* low(const double* t) const noexcept { return t + 1 + d(); }
   [[nodiscard]] double* scatter(double* t) const noexcept { return t + 1 + 2 * d(); }

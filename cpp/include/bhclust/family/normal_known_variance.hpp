@@ -35,6 +35,20 @@ struct normal_known_variance_column : moments_column {
                    c.squares / variance + c.n * (y * y / (variance + c.n * prior_variance)));
   }
 
+  static constexpr index_t hyperparameters = 3;
+
+  /// By variance, mean, prior_variance; with w = σ² + nρ², the variance of n times the mean's error.
+  void gradient(const double* t, double* g) const noexcept {
+    const auto c = moments::load(t);
+    const double y = c.offset(mean);
+    const double w = variance + c.n * prior_variance;
+    const double z = y / w;
+    g[0] = -0.5 * (c.n / variance - c.n * (prior_variance / variance) / w -
+                   (c.squares / variance) / variance - c.n * (z * z));
+    g[1] = c.n * z;
+    g[2] = -0.5 * (c.n / w - (c.n * z) * (c.n * z));
+  }
+
   /// n x̄² / (2σ²), the mean counted from the prior's, which changes no divergence.
   [[nodiscard]] double potential(const double* t) const noexcept {
     const auto c = moments::load(t);
