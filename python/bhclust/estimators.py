@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust import _core
-from bhclust._core import Family, Table, Tree
+from bhclust._core import Family, Product, Table, Tree
 from bhclust.algorithms import bhc, rbhc
 from bhclust.columns import ColumnCoder, naming
-from bhclust.families import resolve_family
+from bhclust.families import aliases, resolve_family
 from bhclust.inference import Posterior, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
+from bhclust.learning import learn
 from bhclust.options import Progress, check_alpha, check_choice, check_cut, check_number
 from bhclust.table import as_table, column_names
 
@@ -73,10 +74,11 @@ class _TreeClusterer:
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
 
+        missing, sparse = _takes(self.family)
         return Tags(
             estimator_type="clusterer",
             target_tags=TargetTags(required=False),
-            input_tags=InputTags(sparse=True, allow_nan=True),
+            input_tags=InputTags(sparse=sparse, allow_nan=missing),
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -88,7 +90,14 @@ class _TreeClusterer:
                 f"this {type(self).__name__} is not fitted; call fit(X) before anything that needs "
                 "it"
             )
-        return self._layout.read(X)
+        table = self._layout.read(X)
+        if table.n_columns != self.n_features_in_:
+            raise ValueError(
+                f"X has {table.n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input: X_new must have the columns of the "
+                "fitted X"
+            )
+        return table
 
     def _keep(self, layout: _Layout, found: Posterior, labels: NDArray[np.int64]) -> None:
         self._layout = layout
@@ -184,6 +193,16 @@ class _Layout:
         return as_table(X, argument="X_new")
 
 
+def _takes(family: Any) -> tuple[bool, bool]:
+    """Whether a choice of family takes missing cells, and whether sparse tables."""
+    if isinstance(family, Product):
+        family = dict(enumerate(part for part, _ in family.blocks))
+    if isinstance(family, Mapping):
+        return all(_takes(part)[0] for part in family.values()), False
+    known = aliases().get(family) if isinstance(family, str) else family
+    return getattr(known, "_takes_missing", False), getattr(known, "_takes_sparse", False)
+
+
 def _not_fitted(message: str) -> Exception:
     """scikit-learn's NotFittedError where it is installed; it is a ValueError either way."""
     try:
@@ -206,6 +225,10 @@ class BHC(_TreeClusterer):
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
     tree : {"greedy", "rbhc"}
         How the tree is built: exact greedy BHC, or RBHC's nearest-neighbour chain.
+    hyperparameters : {"data", "learn"}
+        Those of the family as it is or as `from_data` gives them; or learned from the evidence
+        together with the tree and the concentration (`learn`, which needs SciPy): the family's are
+        then the start, and ``tree`` and ``alpha`` are not looked at.
     rule : {"map", "r", "binder"}, optional
         How it is cut, as in `Posterior.cut`; None: the most probable partition.
     threshold : float
@@ -239,6 +262,7 @@ class BHC(_TreeClusterer):
         *,
         alpha: float = 1.0,
         tree: str = "greedy",
+        hyperparameters: str = "data",
         rule: str | None = None,
         threshold: float = 0.5,
         n_clusters: int | None = None,
@@ -248,6 +272,7 @@ class BHC(_TreeClusterer):
         self.family = family
         self.alpha = alpha
         self.tree = tree
+        self.hyperparameters = hyperparameters
         self.rule = rule
         self.threshold = threshold
         self.n_clusters = n_clusters
@@ -263,21 +288,26 @@ class BHC(_TreeClusterer):
         y : ignored
         """
         check_choice("tree", self.tree, ("greedy", "rbhc"))
+        check_choice("hyperparameters", self.hyperparameters, ("data", "learn"))
         alpha = check_alpha(self.alpha)
         layout = _Layout()
         table, family = layout.fit(X, self.family)
         check_cut(self.rule, self.threshold, self.n_clusters, table.n_rows)
         with naming(layout.keys):
-            if self.tree == "greedy":
-                grown = bhc(
-                    table, family, alpha=alpha, n_threads=self.n_threads, progress=self.progress
-                )
-            else:
-                grown = rbhc(table, family, n_threads=self.n_threads, progress=self.progress)
-            found = posterior(grown, table, family, alpha=alpha)
+            found = self._posterior(table, family, alpha)
         labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
         self._keep(layout, found, labels)
         return self
+
+    def _posterior(self, table: Table, family: Family, alpha: float) -> Posterior:
+        threads, progress = self.n_threads, self.progress
+        if self.hyperparameters == "learn":
+            return learn(table, family, n_threads=threads, progress=progress).posterior
+        if self.tree == "greedy":
+            grown = bhc(table, family, alpha=alpha, n_threads=threads, progress=progress)
+        else:
+            grown = rbhc(table, family, n_threads=threads, progress=progress)
+        return posterior(grown, table, family, alpha=alpha)
 
 
 class RBHC(_TreeClusterer):
@@ -357,6 +387,12 @@ class RBHC(_TreeClusterer):
         self._keep(layout, found, _core.labels_of(grown, grown.roots))
         self.lam_ = lam
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.lam == "auto" and self.n_clusters is None:  # k-means takes none
+            tags.input_tags.allow_nan = False
+        return tags
 
     def _lambda(self, table: Table, family: Family) -> float:
         if self.n_clusters is not None:

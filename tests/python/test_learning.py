@@ -108,6 +108,18 @@ def test_compact_groups_are_found() -> None:
     np.testing.assert_array_equal(found.cut(n_clusters=7), truth)
 
 
+def test_the_estimator_learns_on_request() -> None:
+    case = random_case("NormalInverseGamma", 40, 0)
+    family = case.family
+    plain = bhclust.BHC(family).fit(case.cells)
+    learned = bhclust.BHC(family, hyperparameters="learn").fit(case.cells)
+    assert learned.log_evidence_ > plain.log_evidence_
+    assert learned.family_ != family
+    assert plain.family_ == family
+    with pytest.raises(ValueError, match=r"hyperparameters is .guess."):
+        bhclust.BHC(family, hyperparameters="guess").fit(case.cells)
+
+
 def test_needs_scipy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
