@@ -75,8 +75,13 @@ def _cells(X: Any, argument: str) -> NDArray[np.float64]:
     if array.ndim != 2:
         shape = "one dimension" if array.ndim == 1 else f"{array.ndim} dimensions"
         raise ValueError(
-            f"{argument} has {shape} (shape {array.shape}); it must have two, rows and columns: "
-            "reshape(-1, 1) makes one column, reshape(1, -1) one row"
+            f"{argument} has {shape} (shape {array.shape}); it must have two, rows and columns. "
+            "Reshape your data: reshape(-1, 1) makes one column, reshape(1, -1) one row"
+        )
+    if array.shape[1] == 0:
+        raise ValueError(
+            f"{argument} has no columns: 0 feature(s) (shape={array.shape}) while a minimum of 1 "
+            "is required."
         )
     cells = np.ascontiguousarray(_numbers(array, argument), dtype=np.float64)
     return cells if np.may_share_memory(cells, array) else _sealed(cells)
@@ -94,10 +99,19 @@ def _numbers(array: NDArray[Any], argument: str, column: Any = None) -> NDArray[
         return array
     if array.dtype.kind == "O":
         return _object_numbers(array, argument, column)
+    place = argument if column is None else f"{argument}: column {column!r}"
+    if array.dtype.kind == "c":
+        raise _complex_cells(place, array.dtype)
     raise TypeError(
-        f"{argument}{'' if column is None else f': column {column!r}'} has dtype {array.dtype}; "
-        "it must hold real numbers"
+        f"{place} has dtype {array.dtype}; it must hold real numbers"
         + (": encode text as level codes (0, 1, 2, ...)" if array.dtype.kind in "UST" else "")
+    )
+
+
+def _complex_cells(place: str, dtype: Any) -> ValueError:
+    return ValueError(
+        f"{place} has dtype {dtype}. Complex data not supported: give real numbers, such as the "
+        "real and imaginary parts side by side"
     )
 
 
@@ -156,6 +170,8 @@ def _csr_table(X: Any, argument: str) -> Table:
         raise ValueError(
             f"{argument} is sparse with {X.ndim} dimension(s); it must have two, rows and columns"
         )
+    if X.dtype.kind == "c":
+        raise _complex_cells(argument, X.dtype)
     if X.dtype.kind not in "biuf":
         raise TypeError(f"{argument} has dtype {X.dtype}; it must hold real numbers")
     matrix = X.tocsr()
