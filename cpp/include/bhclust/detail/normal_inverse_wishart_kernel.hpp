@@ -78,7 +78,7 @@ class normal_inverse_wishart_kernel {
     std::vector<double> pull;        ///< Rᵀ v
     double distance = 0.0;           ///< |v|²
     // What gains of rows have in common; the numbers are explained in row_gains.
-    double base, half, one, alpha, beta, alpha_beta;
+    double base = 0.0, half = 0.0, one = 0.0, alpha = 0.0, beta = 0.0, alpha_beta = 0.0;
   };
 
   normal_inverse_wishart_kernel(const Model& model, const table_view& X)
