@@ -4,6 +4,7 @@
 
 #include "clusters.hpp"
 #include "tables.hpp"
+#include "trees.hpp"
 #include <bhclust/tree.hpp>
 
 #include <doctest/doctest.h>
@@ -16,8 +17,6 @@
 #include <vector>
 
 namespace testkit {
-
-using bhclust::tree;
 
 inline double log_sum(double a, double b) {
   const double larger = std::max(a, b);
