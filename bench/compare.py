@@ -382,6 +382,8 @@ def spread_note(groups: list[list[Cell]]) -> str:
         for cell in group
         if cell.seconds
     ]
+    if not spreads:
+        return "Nothing could be timed."
     worst, cell = max(spreads, key=lambda pair: pair[0])
     middle = statistics.median(spread for spread, _ in spreads)
     return (
