@@ -1,0 +1,152 @@
+#include "tables.hpp"
+#include <bhclust/detail/coded_table.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+using namespace testkit;
+using bhclust::detail::coded_table;
+using bhclust::detail::gain_table;
+
+namespace {
+
+/// Cells with few or many levels, some of them NaN.
+table random_cells(random_source& random, index_t rows, const std::vector<index_t>& levels,
+                   bool holes) {
+  std::vector<double> cells;
+  for (index_t i = 0; i < rows; ++i) {
+    for (const index_t k : levels) {
+      const bool hole = holes && random.chance(0.1);
+      cells.push_back(hole ? missing : static_cast<double>(random.below(k)) - 1.0);
+    }
+  }
+  return {std::move(cells), count(levels)};
+}
+
+/// A term for each level of each column that no other has.
+gain_table distinct_terms(const coded_table& coded, index_t columns, random_source& random) {
+  gain_table gains;
+  coded.begin_fill(gains);
+  std::size_t flat = 0;
+  for (index_t j = 0; j < columns; ++j) {
+    for (std::size_t v = 0; v < coded.levels(j).size(); ++v) {
+      gains.of_level[flat++] = random.normal();
+    }
+  }
+  CHECK(flat == gains.of_level.size());
+  coded.end_fill(gains);
+  return gains;
+}
+
+index_t level_of(const coded_table& coded, index_t j, double x) {
+  const auto& levels = coded.levels(j);
+  for (std::size_t v = 0; v < levels.size(); ++v) {
+    if (levels[v] == x || (std::isnan(levels[v]) && std::isnan(x))) return static_cast<index_t>(v);
+  }
+  return -1;
+}
+
+double slow_sum(const coded_table& coded, const gain_table& gains, const table& X, index_t i) {
+  double sum = 0.0;
+  std::size_t start = 0;
+  for (index_t j = 0; j < X.columns(); ++j) {
+    sum += gains.of_level[start + at(level_of(coded, j, X.cell(i, j)))];
+    start += coded.levels(j).size();
+  }
+  return sum;
+}
+
+/// Every row's levels and sums, whole and in parts.
+void check_rows(const coded_table& coded, const gain_table& gains, const table& X,
+                const std::vector<index_t>& rows) {
+  REQUIRE(coded.size() == count(rows));
+  std::vector<double> sums(rows.size() + 1, -77.0);
+  coded.sum(gains, 0, coded.size(), sums.data());
+  CHECK(sums.back() == -77.0);
+  for (index_t s = 0; s < coded.size(); ++s) {
+    const index_t i = rows[at(s)];
+    CHECK(std::fabs(sums[at(s)] - slow_sum(coded, gains, X, i)) < 1e-12);
+    index_t next = 0;
+    coded.for_each_level(s, [&](index_t j, index_t v) {
+      CHECK(j == next++);
+      CHECK(v == level_of(coded, j, X.cell(i, j)));
+    });
+    CHECK(next == X.columns());
+    for (index_t end = s; end <= coded.size(); end += 3) {
+      std::vector<double> part(at(end - s) + 1);
+      coded.sum(gains, s, end, part.data());
+      for (index_t k = s; k < end; ++k) CHECK(part[at(k - s)] == sums[at(k)]);
+    }
+  }
+}
+
+void check_table(random_source& random, const table& X) {
+  coded_table coded(X.view());
+  const auto gains = distinct_terms(coded, X.columns(), random);
+  auto rows = iota(X.rows());
+  check_rows(coded, gains, X, rows);
+  for (int pruning = 0; pruning < 3; ++pruning) {
+    std::vector<index_t> kept, names;
+    for (index_t s = 0; s < coded.size(); ++s) {
+      if (!random.chance(0.6)) continue;
+      kept.push_back(s);
+      names.push_back(rows[at(s)]);
+    }
+    coded.keep(kept);
+    rows = names;
+    check_rows(coded, gains, X, rows);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("coded table: levels ascend, NaN is the last, ±0 are one") {
+  const table X({2.0, missing, -0.0, 0.0, 2.0, -1.5, missing}, 1);
+  const coded_table coded(X.view());
+  const auto& levels = coded.levels(0);
+  REQUIRE(levels.size() == 4);
+  CHECK(levels[0] == -1.5);
+  CHECK(levels[1] == 0.0);
+  CHECK(levels[2] == 2.0);
+  CHECK(std::isnan(levels[3]));
+}
+
+TEST_CASE("coded table: sparse columns have the level zero first, stored or not") {
+  const auto X = table({0.0, 3.0, 0.0, 0.0, 2.0, 0.0}, 3).as_sparse(1000);
+  const coded_table coded(X.view());
+  CHECK(coded.levels(0) == std::vector<double>{0.0});
+  CHECK(coded.levels(1) == std::vector<double>{0.0, 2.0, 3.0});
+  CHECK(coded.levels(2) == std::vector<double>{0.0});
+}
+
+TEST_CASE("coded table: sums of dense rows, columns of few and of many levels") {
+  random_source random(1);
+  for (const auto& levels :
+       {std::vector<index_t>{1}, std::vector<index_t>{1, 1, 1}, std::vector<index_t>(17, 2),
+        std::vector<index_t>{300}, std::vector<index_t>{16, 16, 2},
+        std::vector<index_t>{2, 300, 2, 2}, std::vector<index_t>{300, 300},
+        std::vector<index_t>{255, 1, 2, 128, 2, 3}}) {
+    for (const bool holes : {false, true})
+      check_table(random, random_cells(random, 37, levels, holes));
+  }
+}
+
+TEST_CASE("coded table: sums of sparse rows") {
+  random_source random(2);
+  for (const index_t columns : {1, 3, 40}) {
+    std::vector<double> cells;
+    for (index_t e = 0; e < 37 * columns; ++e) {
+      cells.push_back(random.chance(0.8) ? 0.0 : 1.0 + static_cast<double>(random.below(5)));
+    }
+    check_table(random, table(cells, columns).as_sparse());
+    check_table(random, table(cells, columns).as_sparse(1));
+  }
+}
+
+TEST_CASE("coded table: a sparse table of zeros") {
+  random_source random(3);
+  check_table(random, table(std::vector<double>(12, 0.0), 3).as_sparse(1000));
+}
