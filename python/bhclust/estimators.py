@@ -138,8 +138,8 @@ class _TreeClusterer:
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable of the fitted clusters for new rows, shape (n_new,).
 
-        "A new cluster" is not among the answers: see the last column of `predict_proba`. Rows of the
-        fitted table get their label where the partition is certain; one on the border of two
+        "A new cluster" is not among the answers: see the last column of `predict_proba`. Rows of
+        the fitted table get their label where the partition is certain; one on the border of two
         clusters may get the other's.
         """
         return np.asarray(np.argmax(self._log_proba(X)[:, :-1], axis=1), dtype=np.int64)
@@ -387,12 +387,6 @@ class RBHC(_TreeClusterer):
         self._keep(layout, found, _core.labels_of(grown, grown.roots))
         self.lam_ = lam
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.lam == "auto" and self.n_clusters is None:  # k-means takes none
-            tags.input_tags.allow_nan = False
-        return tags
 
     def _lambda(self, table: Table, family: Family) -> float:
         if self.n_clusters is not None:

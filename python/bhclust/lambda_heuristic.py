@@ -23,7 +23,7 @@ def lambda_heuristic(
     Parameters
     ----------
     X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
-        Without missing values.
+        Missing cells count as the mean of their column.
     family : Family or str
         Not categorical or mixed: their rows have no means.
     n_clusters : int, optional
@@ -56,10 +56,13 @@ def lambda_heuristic(
         if n_clusters is None
         else check_count("n_clusters", n_clusters)
     )
-    centres = _centres(_points(table), min(4 * guess, n), random_state)
+    points, columns = _points(table)
+    centres = _centres(points, min(4 * guess, n), random_state)
     if len(centres) < 2:
         raise ValueError('lam="auto" needs at least 2 different rows; give lam or n_clusters')
-    lam = model._mean_divergence(Table.dense(centres))
+    cells = np.full((len(centres), table.n_columns), math.nan)
+    cells[:, columns] = centres
+    lam = model._mean_divergence(Table.dense(cells))
     if not lam > 0:
         raise ValueError(
             'lam="auto": the centres of k-means are too close to tell apart; give lam or n_clusters'
@@ -67,17 +70,28 @@ def lambda_heuristic(
     return lam
 
 
-def _points(table: Table) -> Any:
+def _points(table: Table) -> tuple[Any, Any]:
+    """Give the rows for k-means, without holes, and the columns they are from."""
     if not table.is_sparse:
-        cells = np.asarray(table.arrays)
-        if np.isnan(cells).any():
-            raise ValueError('lam="auto" takes no missing values; give lam or n_clusters')
-        return cells
+        return _filled(np.asarray(table.arrays))
     try:
         from scipy.sparse import csr_array
     except ImportError:
         raise ImportError('lam="auto" on sparse tables needs SciPy: pip install scipy') from None
-    return csr_array(table.arrays, shape=(table.n_rows, table.n_columns))
+    data, indices, indptr = table.arrays
+    if max(data.size, table.n_columns) >= 2**31:
+        raise ValueError('lam="auto" takes no sparse tables so large; give lam or n_clusters')
+    # The k-means of scikit-learn takes no other indices.
+    small = (data, indices.astype(np.int32), indptr.astype(np.int32))
+    return csr_array(small, shape=(table.n_rows, table.n_columns)), slice(None)
+
+
+def _filled(cells: Any) -> tuple[Any, Any]:
+    missing = np.isnan(cells)
+    columns = np.flatnonzero(~missing.all(axis=0))
+    cells, missing = cells[:, columns], missing[:, columns]
+    means = np.mean(cells, axis=0, where=~missing)
+    return np.where(missing, means, cells), columns
 
 
 def _centres(points: Any, k: int, random_state: int) -> Any:
@@ -88,7 +102,7 @@ def _centres(points: Any, k: int, random_state: int) -> Any:
             'lam="auto" needs scikit-learn for its k-means: pip install "bhclust[sklearn]"; '
             "or give lam or n_clusters"
         ) from None
-    if k < 2:
+    if k < 2 or points.shape[1] == 0:
         return np.empty((0, 0))
     import warnings
 

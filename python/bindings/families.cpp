@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-
 #include <bhclust/families.hpp>
 
 #include <pybind11/stl.h>
@@ -78,7 +77,8 @@ py::object object_from(const parameter& p) {
   if (p.rank() == 0) return py::float_(p[0]);
   py::array array = array_from(p.values());
   if (p.rank() == 2) {
-    const auto side = static_cast<py::ssize_t>(std::llround(std::sqrt(static_cast<double>(p.size()))));
+    const auto side =
+        static_cast<py::ssize_t>(std::llround(std::sqrt(static_cast<double>(p.size()))));
     array = array.reshape(std::vector<py::ssize_t>{side, side});
   }
   array.attr("flags").attr("writeable") = false;
@@ -95,7 +95,8 @@ class typed_family final : public held_family {
 template <class Family>
 py::dict parameters_of(const Family& family) {
   py::dict all;
-  for (const auto& field : Family::parameters()) all[field.name] = object_from(family.*field.member);
+  for (const auto& field : Family::parameters())
+    all[field.name] = object_from(family.*field.member);
   return all;
 }
 
@@ -147,11 +148,12 @@ template <class Family>
 std::string docstring() {
   std::string text = std::string(Family::doc) + "\n\nParameters\n----------\n";
   for (const auto& field : Family::parameters()) {
-    const char* shape = field.shape == shape::scalar        ? "float"
-                        : field.shape == shape::per_column  ? "float or array of shape (n_columns,)"
-                        : field.shape == shape::vector_only ? "array of shape (n_columns,)"
-                                                            : "float or array of shape (n_columns,) "
-                                                              "or (n_columns, n_columns)";
+    const char* shape = field.shape == shape::scalar       ? "float"
+                        : field.shape == shape::per_column ? "float or array of shape (n_columns,)"
+                        : field.shape == shape::vector_only
+                            ? "array of shape (n_columns,)"
+                            : "float or array of shape (n_columns,) "
+                              "or (n_columns, n_columns)";
     text += std::string(field.name) + " : " + shape + "\n    " + field.meaning + "; " +
             detail::wanted(field.values) + ".\n";
   }
@@ -163,12 +165,12 @@ using from_data_t = decltype(F::from_data(std::declval<const table_view&>()));
 
 template <class Family>
 void register_family(py::module_& m) {
-  py::class_<typed_family<Family>, held_family> cls(m, Family::name(),
-                                                    docstring<Family>().c_str());
+  py::class_<typed_family<Family>, held_family> cls(m, Family::name(), docstring<Family>().c_str());
   constexpr auto count = std::tuple_size_v<decltype(Family::parameters())>;
   def_init<Family>(cls, std::make_index_sequence<count>{});
-  cls.def("parameters", [](const typed_family<Family>& self) { return parameters_of(self.value()); },
-          "The hyperparameters by keyword.");
+  cls.def(
+      "parameters", [](const typed_family<Family>& self) { return parameters_of(self.value()); },
+      "The hyperparameters by keyword.");
   cls.def("__repr__", [](const typed_family<Family>& self) {
     return repr_of(Family::name(), parameters_of(self.value()));
   });
@@ -181,15 +183,16 @@ void register_family(py::module_& m) {
     return true;
   });
   cls.attr("__hash__") = py::none();
-  cls.def_static("_gradient_sizes",
-                 [](index_t columns) {
-                   py::dict sizes;
-                   for (const auto& field : Family::parameters()) {
-                     sizes[field.name] = gradient_size(field.shape, columns);
-                   }
-                   return sizes;
-                 },
-                 py::arg("columns"));
+  cls.def_static(
+      "_gradient_sizes",
+      [](index_t columns) {
+        py::dict sizes;
+        for (const auto& field : Family::parameters()) {
+          sizes[field.name] = gradient_size(field.shape, columns);
+        }
+        return sizes;
+      },
+      py::arg("columns"));
   cls.def("__reduce__", [](const py::object& self) {
     const auto rebuild = py::module_::import("bhclust.families").attr("from_parameters");
     return py::make_tuple(rebuild, py::make_tuple(Family::name(), self.attr("parameters")()));
@@ -250,8 +253,7 @@ void register_product(py::module_& m) {
              return product_family(std::move(product), std::move(families));
            }),
            py::arg("blocks"))
-      .def_property_readonly("blocks", &product_family::blocks,
-                             "The (family, columns) pairs.")
+      .def_property_readonly("blocks", &product_family::blocks, "The (family, columns) pairs.")
       .def("__repr__",
            [](const product_family& self) {
              return "Product(" + py::repr(self.blocks()).cast<std::string>() + ")";
@@ -299,17 +301,22 @@ double mean_divergence(const held_family& family, const held_table& table) {
 }  // namespace
 
 void register_families(py::module_& m) {
-  py::class_<held_family>(m, "Family",
-                          "A likelihood with its conjugate prior; the value is the hyperparameters.")
-      .def_property_readonly("name", [](const held_family& self) { return self.get().name(); })
+  py::class_<held_family>(
+      m, "Family", "A likelihood with its conjugate prior; the value is the hyperparameters.")
+      .def_property_readonly(
+          "name", [](const held_family& self) { return self.get().name(); },
+          "The name of the class.")
       .def_property_readonly("_relaxable",
                              [](const held_family& self) { return self.get().relaxable(); })
       .def("_log_marginal", &log_marginal, py::arg("table"))
       .def("_mean_divergence", &mean_divergence, py::arg("table"))
-      .def("_check", [](const held_family& self, const held_table& table) {
-        check_data(self.get(), table.view);
-        static_cast<void>(bind(self.get(), table.view.columns()));
-      }, py::arg("table"));
+      .def(
+          "_check",
+          [](const held_family& self, const held_table& table) {
+            check_data(self.get(), table.view);
+            static_cast<void>(bind(self.get(), table.view.columns()));
+          },
+          py::arg("table"));
   for_each_family([&m](auto tag) { register_family<typename decltype(tag)::type>(m); });
   register_product(m);
 }

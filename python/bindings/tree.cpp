@@ -1,10 +1,8 @@
-#include <bhclust/tree.hpp>
-
 #include "bindings.hpp"
-
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/analysis/linkage.hpp>
 #include <bhclust/analysis/newick.hpp>
+#include <bhclust/tree.hpp>
 
 #include <pybind11/stl.h>
 
@@ -170,8 +168,7 @@ ValueError
           [](const std::string& text, const names_list& names, bool resolve) {
             return from_newick(text, span_of(names), resolve);
           },
-          py::arg("text"), py::kw_only(), py::arg("names") = py::none(),
-          py::arg("resolve") = false,
+          py::arg("text"), py::kw_only(), py::arg("names") = py::none(), py::arg("resolve") = false,
           R"(The forest of a Newick text (one tree or several).
 
 Parameters
@@ -181,14 +178,16 @@ names : sequence of str, optional
     Row i is the leaf ``names[i]``; without names leaves are labelled by row number.
 resolve : bool
     Join the children of a node with more than two from left to right; else it is refused.)")
-      .def_static("from_json", [json](const std::string& text) { return json("loads")(text).cast<tree>(); },
-                  py::arg("text"), "The tree that `to_json` wrote.")
-      .def("to_json",
-           [json](const py::object& self, const py::object& names) {
-             return json("dumps")(self, names).cast<std::string>();
-           },
-           py::kw_only(), py::arg("names") = py::none(),
-           "Flat JSON: two arrays of child ids, the costs, the names if given.")
+      .def_static(
+          "from_json", [json](const std::string& text) { return json("loads")(text).cast<tree>(); },
+          py::arg("text"), "The tree that `to_json` wrote.")
+      .def(
+          "to_json",
+          [json](const py::object& self, const py::object& names) {
+            return json("dumps")(self, names).cast<std::string>();
+          },
+          py::kw_only(), py::arg("names") = py::none(),
+          "Flat JSON: two arrays of child ids, the costs, the names if given.")
       .def("to_linkage", &linkage, py::kw_only(), py::arg("heights") = py::none(),
            R"(SciPy's linkage matrix, shape (n - 1, 4), rows in order of height.
 
@@ -203,25 +202,29 @@ ValueError
     When the forest has several roots.)")
       .def("to_newick", &newick, py::kw_only(), py::arg("names") = py::none(),
            py::arg("heights") = py::none(),
-           "Newick text, one line a root; branch lengths are differences of ``heights``, one a node.")
-      .def("cut",
-           [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
-             return array_from(labels_of(t, nodes_of_cut(t, lam, n_clusters)));
-           },
-           py::kw_only(), py::arg("lam") = py::none(), py::arg("n_clusters") = py::none(),
-           R"(Labels from the costs of RBHC, numbered by first row.
+           "Newick text, one line a root; branch lengths are differences of ``heights``, one a "
+           "node.")
+      .def(
+          "cut",
+          [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
+            return array_from(labels_of(t, nodes_of_cut(t, lam, n_clusters)));
+          },
+          py::kw_only(), py::arg("lam") = py::none(), py::arg("n_clusters") = py::none(),
+          R"(Labels from the costs of RBHC, numbered by first row.
 
 Merges below ``lam`` stay, on the running maximum of d*; or the ``n_clusters - 1`` costliest merges
 are undone. A tree of BHC has no d*: cut its posterior.)")
-      .def("forest",
-           [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
-             return forest_of(t, nodes_of_cut(t, lam, n_clusters));
-           },
-           py::kw_only(), py::arg("lam") = py::none(), py::arg("n_clusters") = py::none(),
-           "The forest that `cut` labels: the merges below the cut.")
-      .def_property_readonly("n_leaves", &tree::leaves)
-      .def_property_readonly("n_merges", &tree::merges)
-      .def_property_readonly("n_nodes", &tree::nodes)
+      .def(
+          "forest",
+          [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
+            return forest_of(t, nodes_of_cut(t, lam, n_clusters));
+          },
+          py::kw_only(), py::arg("lam") = py::none(), py::arg("n_clusters") = py::none(),
+          "The forest that `cut` labels: the merges below the cut.")
+      .def_property_readonly("n_leaves", &tree::leaves, "Number of rows.")
+      .def_property_readonly("n_merges", &tree::merges,
+                             "Number of merges: n_leaves less the roots.")
+      .def_property_readonly("n_nodes", &tree::nodes, "Number of leaves and merges.")
       .def_property_readonly("children", &children_of, "Node ids, shape (n_merges, 2).")
       .def_property_readonly(
           "parent",
@@ -231,10 +234,12 @@ are undone. A tree of BHC has no d*: cut its posterior.)")
           "size",
           [](const py::object& self) { return view_of(self.cast<const tree&>().sizes(), self); },
           "Number of leaves below each node, shape (n_nodes,).")
-      .def_property_readonly("roots", [](const tree& t) { return array_from(t.roots()); },
-                             "The roots' ids, ascending.")
-      .def_property_readonly("kind", [](const tree& t) { return name_of(t.costs()); },
-                             "What the merges' costs are: 'none', 'log_d' or 'divergence'.")
+      .def_property_readonly(
+          "roots", [](const tree& t) { return array_from(t.roots()); },
+          "The roots' ids, ascending.")
+      .def_property_readonly(
+          "kind", [](const tree& t) { return name_of(t.costs()); },
+          "What the merges' costs are: 'none', 'log_d' or 'divergence'.")
       .def_property_readonly(
           "cost", [](const py::object& self) { return costs_of(self, cost_kind::divergence); },
           "d* of each merge, shape (n_merges,), of a tree of RBHC; else empty.")
