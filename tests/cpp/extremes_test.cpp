@@ -6,8 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -162,6 +164,46 @@ TEST_CASE("extremes: more columns than rows") {
     auto family = lenient<family_type>();
     if constexpr (std::is_same_v<family_type, bhclust::NormalInverseWishart>) family.nu = 42.0;
     check_all_finite(family, random_table(random, family, 4, 40));
+  });
+}
+
+TEST_CASE("extremes: defaults made from hostile tables") {
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    const auto ends = extreme_table<family_type>();
+    std::vector<table> tables{ends,
+                              ends.taken({0}),
+                              ends.taken({3}),
+                              ends.taken(std::vector<index_t>(4, 2)),
+                              table({1.0}, 1),
+                              table({1.0, 1.0, 1.0}, 1)};
+    random_source random(5);
+    const auto family = lenient<family_type>();
+    tables.push_back(random_table(random, family, 3, 40));
+    for (const layout kind : layouts_of<family_type>()) {
+      tables.push_back(random_table(random, family, 12, 2, kind));
+    }
+    if (family_type::takes().missing) {
+      tables.emplace_back(std::vector<double>(6, missing), 2);
+      tables.emplace_back(std::vector<double>{1.0, missing, 1.0, missing}, 2);
+    }
+    if (family_type::takes().cells == bhclust::cell::count) {
+      tables.emplace_back(std::vector<double>(6, 0.0), 2);
+    }
+    if (family_type::takes().sparse) {
+      const std::size_t dense = tables.size();
+      for (std::size_t i = 0; i < dense; ++i) {
+        const bool holes = std::any_of(tables[i].cells().begin(), tables[i].cells().end(),
+                                       [](double x) { return std::isnan(x); });
+        if (!holes && !tables[i].sparse()) tables.push_back(tables[i].as_sparse());
+      }
+    }
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      INFO(std::string(family_type::name())
+           << ", table " << i << ", " << tables[i].rows() << " x " << tables[i].columns()
+           << (tables[i].sparse() ? ", sparse" : ""));
+      check_all_finite(family_type::from_data(tables[i].view()), tables[i]);
+    }
   });
 }
 

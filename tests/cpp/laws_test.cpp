@@ -57,6 +57,39 @@ constexpr bool has_independent_columns = !std::is_same_v<Family, bhclust::Normal
                                          !std::is_same_v<Family, bhclust::MultinomialDirichlet> &&
                                          !std::is_same_v<Family, bhclust::VonMisesFisher>;
 
+/// A hyperparameter with an entry for each number that its gradient has.
+parameter spread(const parameter& p, bhclust::shape shape, index_t columns) {
+  if (shape == bhclust::shape::scalar || p.rank() == 2) return p;
+  std::vector<double> values;
+  for (index_t j = 0; j < columns; ++j) values.push_back(p[j]);
+  if (shape != bhclust::shape::matrix) return values;
+  std::vector<double> diagonal(at(columns * columns), 0.0);
+  for (index_t j = 0; j < columns; ++j) diagonal[at(j * (columns + 1))] = values[at(j)];
+  return parameter::matrix(std::move(diagonal));
+}
+
+parameter moved(const parameter& p, index_t entry, index_t twin, double step) {
+  auto values = p.values();
+  values[at(entry)] += step;
+  if (twin != entry) values[at(twin)] += step;
+  if (p.rank() == 0) return values[0];
+  return p.rank() == 1 ? parameter(std::move(values)) : parameter::matrix(std::move(values));
+}
+
+/// What is not learned, with a gradient of 0: numbers of levels, r, directions.
+template <class Family>
+bool fixed(const Family& family, const bhclust::parameter_field<Family>& field) {
+  if (field.values == bhclust::range::whole) return true;
+  if constexpr (std::is_same_v<Family, bhclust::NegativeBinomialBeta>) {
+    return field.member == &Family::r;
+  }
+  if constexpr (std::is_same_v<Family, bhclust::VonMisesFisher>) {
+    if (field.member == &Family::mean_direction) return true;
+    return field.member == &Family::prior_kappa && family.prior_kappa[0] == 0.0;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("law: the order of the rows does not matter") {
@@ -236,6 +269,44 @@ TEST_CASE("law: the sum of all costs of a tree does not depend on the tree") {
     const double left = divergence(model, a, b) + divergence(model, joined(model, a, b), c);
     const double right = divergence(model, b, c) + divergence(model, a, joined(model, b, c));
     CHECK(near(left, right, 10.0));
+  });
+}
+
+TEST_CASE("law: gradients are slopes of the log marginal") {
+  for_each_model([](random_source& random, const auto& family, const auto& model, const table& X) {
+    using family_type = std::decay_t<decltype(family)>;
+    const auto cluster = arbitrary_state(random, model, X).t;
+    std::vector<double> gradient(at(model.gradient_size()), 7.0);
+    model.add_gradient(cluster.data(), 0.5, gradient.data());
+    const index_t d = X.columns();
+    index_t next = 0;
+    for (const auto& field : family_type::parameters()) {
+      const index_t size = bhclust::gradient_size(field.shape, d);
+      const auto here = spread(family.*field.member, field.shape, d);
+      for (index_t e = 0; e < size; ++e) {
+        CAPTURE(std::string(field.name));
+        CAPTURE(e);
+        const double found = 2.0 * (gradient[at(next + e)] - 7.0);
+        if (fixed(family, field)) {
+          CHECK(found == 0.0);
+          continue;
+        }
+        // entries of a symmetric matrix move together with their mirror images
+        const index_t twin = here.rank() == 2 ? e % d * d + e / d : e;
+        const double both = twin == e ? found : found + 2.0 * (gradient[at(next + twin)] - 7.0);
+        const double step = 1e-5 * std::max(0.1, std::fabs(here.values()[at(e)]));
+        family_type above = family;
+        family_type below = family;
+        above.*field.member = moved(here, e, twin, step);
+        below.*field.member = moved(here, e, twin, -step);
+        const double slope =
+            (log_marginal(bind(above, d), cluster) - log_marginal(bind(below, d), cluster)) /
+            (2.0 * step);
+        CHECK(near(both, slope, 10.0, 1e-6));
+      }
+      next += size;
+    }
+    CHECK(next == model.gradient_size());
   });
 }
 
