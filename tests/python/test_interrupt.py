@@ -75,7 +75,7 @@ def test_an_interrupt_stops_the_work(work: str) -> None:
         try:
             assert child.stdout.readline() == "running\n"
             child.send_signal(signal.SIGINT)
-            told, errors = child.communicate(timeout=2)
+            told, errors = child.communicate(timeout=5)
         finally:
             child.kill()
     assert (told, errors) == ("stopped\n", "")

@@ -194,13 +194,28 @@ class TestDataFrames:
         assert column_names(CELLS.tolist()) is None
 
 
-def test_a_polars_frame_is_read() -> None:
-    pl = pytest.importorskip("polars")
-    frame = pl.DataFrame({"a": [1, None], "b": [1.5, 2.0], "c": [True, None]})
+class OtherFrame:
+    """What frames of other libraries have in common: names, columns by name, their own types."""
+
+    def __init__(self, **columns: Any) -> None:
+        self.columns = list(columns)
+        self._held = columns
+
+    def __getitem__(self, name: str) -> Any:
+        return SimpleNamespace(dtype="Own", to_numpy=lambda: np.array(self._held[name]))
+
+    def to_numpy(self) -> Any:
+        raise AssertionError("the columns have different types")
+
+
+def test_frames_of_other_libraries_are_read() -> None:
+    frame = OtherFrame(a=[1.0, np.nan], b=[1, 2], c=[True, None])
     assert column_names(frame) == ["a", "b", "c"]
-    np.testing.assert_array_equal(as_table(frame).arrays, [[1, 1.5, 1], [np.nan, 2, np.nan]])
-    with pytest.raises(TypeError, match="column 'a'"):
-        as_table(pl.DataFrame({"a": ["x", "y"]}))
+    np.testing.assert_array_equal(as_table(frame).arrays, [[1, 1, 1], [np.nan, 2, np.nan]])
+    with pytest.raises(TypeError, match=r"X: column 'a' has dtype <U1; .*level codes"):
+        as_table(OtherFrame(a=["x", "y"]))
+    est = bhclust.BHC({"b": "poisson", "c": "categorical"}).fit(frame)
+    assert est.labels_.shape == (2,)
 
 
 class TestSparse:
