@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any
 
 from bhclust import _core
@@ -32,9 +31,9 @@ def bhc(
 ) -> Tree:
     """Greedy Bayesian hierarchical clustering, exact (Heller & Ghahramani 2005).
 
-    At every step the pair of clusters with the smallest log d is merged: the pair whose union is the
-    most probable to be one cluster. Ties go to the pair whose newer cluster has the smaller id, then
-    whose older one has.
+    At every step the pair of clusters with the smallest log d is merged: the pair whose union is
+    the most probable to be one cluster. Ties go to the pair whose newer cluster has the smaller id,
+    then whose older one has.
 
     Parameters
     ----------
@@ -169,14 +168,8 @@ def refine(
     Tree
         Without costs.
     """
-    if max_regrafts is None:
-        budget = 2**63 - 1
-    elif max_regrafts == 0 and not isinstance(max_regrafts, bool):
-        budget = 0
-    else:
-        budget = check_count("max_regrafts", max_regrafts)
-    if isinstance(max_seconds, bool) or not isinstance(max_seconds, numbers.Real):
-        raise TypeError(f"max_seconds must be a number, not {max_seconds!r}")
+    budget = 2**63 - 1 if max_regrafts is None else check_count("max_regrafts", max_regrafts, 0)
+    seconds = check_number("max_seconds", max_seconds)
     table = as_table(X)
     return _core.refine(
         tree,
@@ -184,6 +177,6 @@ def refine(
         resolve_family(family, table),
         check_alpha(alpha),
         budget,
-        float(max_seconds),
+        seconds,
         progress,
     )

@@ -163,7 +163,7 @@ class Posterior:
 
     @property
     def log_odds(self) -> NDArray[np.float64]:
-        """Log odds that a node is one cluster, given its rows: log r/(1 - r) = -log d; inf at leaves."""
+        """Log odds that a node is one cluster, given its rows: -log d; inf at leaves."""
         return self._found.log_odds
 
     @property
@@ -276,7 +276,7 @@ class Posterior:
         rows = np.asarray(value)
         if rows.dtype.kind not in "iu":
             raise TypeError(f"{name} must be a row number or an array of them, not {value!r}")
-        if rows.size and not (0 <= rows.min() and rows.max() < self.tree.n_leaves):
+        if rows.size and not (rows.min() >= 0 and rows.max() < self.tree.n_leaves):
             raise ValueError(f"{name} must be from 0 to {self.tree.n_leaves - 1}, the tree's rows")
         return rows.astype(np.int64)
 
@@ -285,9 +285,9 @@ class Posterior:
         return float(self.omega.sum())
 
     def n_clusters_distribution(self, max_clusters: int = 100) -> NDArray[np.float64]:
-        """Posterior of the number of clusters: entry m - 1 is P(m clusters), up to ``max_clusters``.
+        """Posterior of the number of clusters: entry m - 1 is P(m clusters).
 
-        Exact; what is missing to one lies above ``max_clusters``. O(n · max_clusters).
+        Exact, up to ``max_clusters``: what is missing to one lies above. O(n · max_clusters).
         """
         return np.exp(
             _core.log_cluster_count(
@@ -337,8 +337,8 @@ class Posterior:
         ----------
         rule : {"map", "r", "binder"}, optional
             ``"map"``, without ``n_clusters`` the default: the most probable partition that the tree
-            allows. ``"r"``: from the root down the first nodes with r >= threshold. ``"binder"``: the
-            least expected number of pairs wrongly together or apart.
+            allows. ``"r"``: from the root down the first nodes with r >= threshold. ``"binder"``:
+            the least expected number of pairs wrongly together or apart.
         threshold : float
             A probability, for ``"r"``.
         n_clusters : int, optional
@@ -437,7 +437,7 @@ class Posterior:
         """SciPy's linkage matrix, shape (n - 1, 4).
 
         Heights are the running minimum from the root of -log r, so that
-        ``fcluster(Z, math.log(2), "distance")`` is ``cut(rule="r", threshold=0.5)``. Needs one root.
+        ``fcluster(Z, math.log(2), "distance")`` is ``cut(rule="r")``. Needs one root.
         """
         return self.tree.to_linkage(heights=_core.linkage_heights(self.tree, self._found))
 
@@ -458,10 +458,10 @@ class Posterior:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arrays = state["arrays"]
-        table = (
-            Table.csr(*arrays, state["columns"])
-            if isinstance(arrays, tuple)
-            else Table.dense(arrays)
-        )
+        if isinstance(arrays, tuple):
+            data, indices, indptr = arrays
+            table = Table.csr(data, indices, indptr, state["columns"])
+        else:
+            table = Table.dense(arrays)
         found = _core.posterior(state["tree"], table, state["family"], state["alpha"], None)
         self.__init__(state["tree"], found, table, state["family"])  # type: ignore[misc]

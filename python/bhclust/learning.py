@@ -139,7 +139,7 @@ class _Run:
         self.steps: list[Step] = []
 
     def fit(self, tree: Tree, what: str) -> bool:
-        """Fit the hyperparameters to a tree; whether that is the best so far, by more than a trace."""
+        """Fit the hyperparameters to a tree; whether that is the best so far by more than a bit."""
         x, value = _maximise(self._objective_on(tree), self.x, self.vector)
         family, alpha = self.vector.values(x)
         bound = value - self.vector.log_prior(x)[0]

@@ -42,7 +42,8 @@ def check_number(name: str, value: Any, wanted: str = "a number") -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        whole: Any = value
+        return math.inf if whole > 0 else -math.inf
 
 
 def check_threads(n_threads: Any) -> int:
@@ -57,15 +58,16 @@ def check_threads(n_threads: Any) -> int:
     return count
 
 
-def check_count(name: str, value: Any) -> int:
-    """A whole number of at least 1."""
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least 1, or another least one."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, not {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} is {value}; it must be at least 1")
-    if value >= 2**63:
-        raise ValueError(f"{name} is {value}; it must be below 2^63")
-    return int(value)
+    count = int(value)
+    if count < least:
+        raise ValueError(f"{name} is {count}; it must be at least {least}")
+    if count >= 2**63:
+        raise ValueError(f"{name} is {count}; it must be below 2^63")
+    return count
 
 
 def check_cut(rule: Any, threshold: Any, n_clusters: Any, n_rows: int) -> None:
@@ -97,6 +99,7 @@ def check_seed(name: str, value: Any) -> int:
     """A seed: a whole number from 0 to 2^64 - 1."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, not {value!r}")
-    if not 0 <= value < 2**64:
-        raise ValueError(f"{name} is {value}; it must be from 0 to 2^64 - 1")
-    return int(value)
+    seed = int(value)
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"{name} is {seed}; it must be from 0 to 2^64 - 1")
+    return seed

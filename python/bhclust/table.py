@@ -65,7 +65,9 @@ def column_names(X: Any) -> list[str] | None:
 
 def _cells(X: Any, argument: str) -> NDArray[np.float64]:
     if isinstance(X, np.ma.MaskedArray):
-        X = np.where(np.ma.getmaskarray(X), None, X.data) if X.mask.any() else X.data
+        cells = X.data.astype(object)
+        cells[np.ma.getmaskarray(X)] = None
+        X = cells if np.ma.is_masked(X) else X.data
     try:
         array = np.asarray(X)
     except ValueError:

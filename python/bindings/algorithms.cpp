@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/algorithm/refine.hpp>
 #include <bhclust/algorithm/relaxed.hpp>

@@ -193,8 +193,8 @@ void register_family(py::module_& m) {
         return sizes;
       },
       py::arg("columns"));
-  cls.def("__reduce__", [](const py::object& self) {
-    const auto rebuild = py::module_::import("bhclust.families").attr("from_parameters");
+  cls.def("__reduce__", [](const py::object& self) -> py::tuple {
+    const py::object rebuild = py::module_::import("bhclust.families").attr("from_parameters");
     return py::make_tuple(rebuild, py::make_tuple(Family::name(), self.attr("parameters")()));
   });
   cls.attr("_takes_missing") = Family::takes().missing;
@@ -264,7 +264,7 @@ void register_product(py::module_& m) {
                     self.blocks().equal(other.attr("blocks"));
            })
       .def("__reduce__",
-           [](const py::object& self) {
+           [](const py::object& self) -> py::tuple {
              return py::make_tuple(py::type::of(self), py::make_tuple(self.attr("blocks")));
            })
       .attr("__hash__") = py::none();

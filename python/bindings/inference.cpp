@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-
 #include <bhclust/analysis/linkage.hpp>
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
@@ -67,8 +66,8 @@ relocations relocations_of(const tree& t, const tree_posterior& p, const held_ta
                            const held_family& family, bool four, py::object progress) {
   const auto report = progress_of(std::move(progress));
   const py::gil_scoped_release free;
-  return relocate(t, p, table.view, family.get(),
-                  four ? relocation_set::four : relocation_set::two, report);
+  return relocate(t, p, table.view, family.get(), four ? relocation_set::four : relocation_set::two,
+                  report);
 }
 
 double exact_of(const held_table& table, const held_family& family, double alpha,
@@ -135,12 +134,13 @@ void register_evidence(py::module_& m) {
       });
   m.def("relocate", &relocations_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
         py::arg("family"), py::arg("four"), py::arg("progress"));
-  m.def("relocated_tree",
-        [](const tree& t, index_t node, index_t move) {
-          if (move < 0 || move > 3) throw py::value_error("move must be from 0 to 3");
-          return relocated_tree(t, node, static_cast<relocation>(move));
-        },
-        py::arg("tree"), py::arg("node"), py::arg("move"));
+  m.def(
+      "relocated_tree",
+      [](const tree& t, index_t node, index_t move) {
+        if (move < 0 || move > 3) throw py::value_error("move must be from 0 to 3");
+        return relocated_tree(t, node, static_cast<relocation>(move));
+      },
+      py::arg("tree"), py::arg("node"), py::arg("move"));
   m.def("log_evidence_bound", &bound_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
         py::arg("family"), py::arg("kind"), py::arg("progress"));
   m.def("exact_log_evidence", &exact_of, py::arg("table"), py::arg("family"), py::arg("alpha"),
@@ -157,39 +157,44 @@ void register_partitions(py::module_& m) {
         py::arg("second"));
   m.def("coclustering_pairs", &together_pairs, py::arg("tree"), py::arg("posterior"),
         py::arg("first"), py::arg("second"));
-  m.def("path_entropy",
-        [](const tree& t, const tree_posterior& p) { return array_from(path_entropy(t, p)); },
-        py::arg("tree"), py::arg("posterior"));
-  m.def("binder_nodes",
-        [](const tree& t, const tree_posterior& p, double together_cost) {
-          return array_from(binder_nodes(t, p, together_cost));
-        },
-        py::arg("tree"), py::arg("posterior"), py::arg("together_cost"));
-  m.def("log_cluster_count",
-        [](const tree& t, const tree_posterior& p, index_t max_clusters) {
-          std::vector<double> values;
-          {
-            const py::gil_scoped_release free;
-            values = log_cluster_count(t, p, max_clusters);
-          }
-          return array_from(std::move(values));
-        },
-        py::arg("tree"), py::arg("posterior"), py::arg("max_clusters"));
-  m.def("best_nodes_at_count",
-        [](const tree& t, const tree_posterior& p, index_t count) {
-          return array_from(best_nodes_at_count(t, p, count));
-        },
-        py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
-  m.def("sample_partitions",
-        [](const tree& t, const tree_posterior& p, index_t count, std::uint64_t seed) {
-          std::vector<index_t> all;
-          {
-            const py::gil_scoped_release free;
-            all = sample_partitions(t, p, count, seed);
-          }
-          return array_from(std::move(all)).reshape(std::vector<py::ssize_t>{count, t.leaves()});
-        },
-        py::arg("tree"), py::arg("posterior"), py::arg("n_samples"), py::arg("seed"));
+  m.def(
+      "path_entropy",
+      [](const tree& t, const tree_posterior& p) { return array_from(path_entropy(t, p)); },
+      py::arg("tree"), py::arg("posterior"));
+  m.def(
+      "binder_nodes",
+      [](const tree& t, const tree_posterior& p, double together_cost) {
+        return array_from(binder_nodes(t, p, together_cost));
+      },
+      py::arg("tree"), py::arg("posterior"), py::arg("together_cost"));
+  m.def(
+      "log_cluster_count",
+      [](const tree& t, const tree_posterior& p, index_t max_clusters) {
+        std::vector<double> values;
+        {
+          const py::gil_scoped_release free;
+          values = log_cluster_count(t, p, max_clusters);
+        }
+        return array_from(std::move(values));
+      },
+      py::arg("tree"), py::arg("posterior"), py::arg("max_clusters"));
+  m.def(
+      "best_nodes_at_count",
+      [](const tree& t, const tree_posterior& p, index_t count) {
+        return array_from(best_nodes_at_count(t, p, count));
+      },
+      py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
+  m.def(
+      "sample_partitions",
+      [](const tree& t, const tree_posterior& p, index_t count, std::uint64_t seed) {
+        std::vector<index_t> all;
+        {
+          const py::gil_scoped_release free;
+          all = sample_partitions(t, p, count, seed);
+        }
+        return array_from(std::move(all)).reshape(std::vector<py::ssize_t>{count, t.leaves()});
+      },
+      py::arg("tree"), py::arg("posterior"), py::arg("n_samples"), py::arg("seed"));
 }
 
 /// A read-only array over one column of a posterior.
@@ -213,34 +218,39 @@ void register_inference(py::module_& m) {
       .def_property_readonly("height", column_of(&tree_posterior::height));
   m.def("posterior", &posterior_of, py::arg("tree"), py::arg("table"), py::arg("family"),
         py::arg("alpha"), py::arg("progress"));
-  m.def("map_nodes",
-        [](const tree& t, const tree_posterior& p) { return array_from(map_cut(t, p)); },
-        py::arg("tree"), py::arg("posterior"));
-  m.def("nodes_by_probability",
-        [](const tree& t, const tree_posterior& p, double threshold) {
-          return array_from(nodes_by_probability(t, p, threshold));
-        },
-        py::arg("tree"), py::arg("posterior"), py::arg("threshold"));
-  m.def("nodes_at_count",
-        [](const tree& t, const tree_posterior& p, index_t count) {
-          return array_from(nodes_at_count(t, p, count));
-        },
-        py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
-  m.def("labels_of",
-        [](const tree& t, const label_array& nodes) {
-          return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}));
-        },
-        py::arg("tree"), py::arg("nodes"));
-  m.def("cluster_of_nodes",
-        [](const tree& t, const label_array& nodes) {
-          return array_from(cluster_of_nodes(t, {nodes.data(), nodes.data() + nodes.size()}));
-        },
-        py::arg("tree"), py::arg("nodes"));
-  m.def("linkage_heights",
-        [](const tree& t, const tree_posterior& p) {
-          return array_from(linkage_heights(t, p.log_odds));
-        },
-        py::arg("tree"), py::arg("posterior"));
+  m.def(
+      "map_nodes", [](const tree& t, const tree_posterior& p) { return array_from(map_cut(t, p)); },
+      py::arg("tree"), py::arg("posterior"));
+  m.def(
+      "nodes_by_probability",
+      [](const tree& t, const tree_posterior& p, double threshold) {
+        return array_from(nodes_by_probability(t, p, threshold));
+      },
+      py::arg("tree"), py::arg("posterior"), py::arg("threshold"));
+  m.def(
+      "nodes_at_count",
+      [](const tree& t, const tree_posterior& p, index_t count) {
+        return array_from(nodes_at_count(t, p, count));
+      },
+      py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
+  m.def(
+      "labels_of",
+      [](const tree& t, const label_array& nodes) {
+        return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}));
+      },
+      py::arg("tree"), py::arg("nodes"));
+  m.def(
+      "cluster_of_nodes",
+      [](const tree& t, const label_array& nodes) {
+        return array_from(cluster_of_nodes(t, {nodes.data(), nodes.data() + nodes.size()}));
+      },
+      py::arg("tree"), py::arg("nodes"));
+  m.def(
+      "linkage_heights",
+      [](const tree& t, const tree_posterior& p) {
+        return array_from(linkage_heights(t, p.log_odds));
+      },
+      py::arg("tree"), py::arg("posterior"));
   m.def("log_predictive", &density_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
         py::arg("family"), py::arg("fresh"), py::arg("n_threads"), py::arg("progress"));
   m.def("log_responsibilities", &responsibilities_of, py::arg("labels"), py::arg("alpha"),

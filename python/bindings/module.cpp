@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-
 #include <bhclust/version.hpp>
 
 #include <string>

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import bhclust
 import numpy as np
 import pytest
-from cases import NAMES, Case, bounded, cases, random_case
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import bhc as twin
+
+import bhclust
+from cases import NAMES, Case, bounded, cases, random_case
 
 BOUNDS = ("tree", "relocations-two", "relocations", "joint", "all_pairs")
 
@@ -60,7 +61,7 @@ def test_exact_evidence_is_the_sum_over_partitions(name: str) -> None:
 
 @pytest.mark.parametrize("kind", BOUNDS[1:4])
 def test_bound_is_the_sum_over_the_partitions_it_names(kind: str) -> None:
-    """Each partition is counted once: the bound is below the sum over all distinct ones it reaches."""
+    """Each partition is counted once: the bound is the sum over all distinct ones it reaches."""
     case = random_case("PoissonGamma", 7, 3)
     post = fit(case, 0.8)
     reached = {frozenset(frozenset(b) for b in p) for p in tree_enumeration(case, post).partitions}
@@ -87,7 +88,7 @@ def relocated(post: bhclust.Posterior, kind: str) -> list[tuple[float, bhclust.T
 
 
 def opens_the_larger(old: bhclust.Tree, new: bhclust.Tree) -> bool:
-    """Whether the node that the relocation dissolved was the larger child, of equals the left one."""
+    """Whether the node that the relocation dissolved was the larger child, of equals the left."""
     n = old.n_leaves
     olds = twin.members_of([tuple(c) for c in old.children.tolist()], n)
     news = {frozenset(m) for m in twin.members_of([tuple(c) for c in new.children.tolist()], n)}
@@ -128,7 +129,7 @@ def test_partitions_against_enumeration(name: str) -> None:
         np.testing.assert_allclose(post.coclustering(), every.pair_probabilities(), atol=1e-9)
         check_best_of_each_number(post, every, sizes)
         check_binder(post, every)
-        check_entropy(post, n)
+        check_entropy(post)
 
     check()
 
@@ -157,7 +158,7 @@ def check_binder(post: bhclust.Posterior, every: twin.Enumeration) -> None:
     assert loss(post.cut(rule="binder")) == pytest.approx(least, abs=1e-8)
 
 
-def check_entropy(post: bhclust.Posterior, n: int) -> None:
+def check_entropy(post: bhclust.Posterior) -> None:
     for i, entropy in enumerate(post.path_entropy()):
         path, node = [], i
         while node >= 0:

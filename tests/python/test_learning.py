@@ -1,10 +1,11 @@
-"""Learning: gradients against differences, evidence that only rises, known hyperparameters beaten."""
+"""Learning: gradients against differences, and evidence that only rises."""
 
 from __future__ import annotations
 
-import bhclust
 import numpy as np
 import pytest
+
+import bhclust
 from bhclust import _core
 from bhclust.hyperparameters import HyperparameterVector
 from bhclust.learning import _Run

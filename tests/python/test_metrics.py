@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import bhclust
 import numpy as np
 import pytest
+
+import bhclust
 from bhclust import metrics
 
 

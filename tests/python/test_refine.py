@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-import bhclust
 import numpy as np
 import pytest
-from cases import NAMES, Case, bounded, cases, random_case
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.best_tree import best_log_tree
+
+import bhclust
+from cases import NAMES, Case, bounded, cases, random_case
 
 
 def evidence(tree: bhclust.Tree, case: Case, alpha: float) -> float:

@@ -326,7 +326,9 @@ def test_heights_must_fit_the_nodes(write: str) -> None:
 
 def test_heights_of_a_linkage_must_not_fall_towards_the_root() -> None:
     heights = np.r_[np.zeros(6), [3.0, 1.0, 2.0, 2.5, 9.0]]
-    with pytest.raises(ValueError, match=r"heights\[6\] is 3.*above its parent's: heights\[9\] is 2.5"):
+    with pytest.raises(
+        ValueError, match=r"heights\[6\] is 3.*above its parent's: heights\[9\] is 2.5"
+    ):
         WHOLE.to_linkage(heights=heights)
     for place in (6, 10):
         heights = np.zeros(11)

@@ -1,6 +1,7 @@
 /// @file
 /// A family chosen at run time, which is itself a Family: algorithms compiled once serve them all.
-/// One virtual call scores a cluster against many, so the erasure costs nothing that can be measured.
+/// One virtual call scores a cluster against many, so the erasure costs nothing that can be
+/// measured.
 #pragma once
 
 #include <bhclust/detail/cluster_store.hpp>
@@ -232,8 +233,8 @@ class any_family {
     void check_data(const table_view& X) const override { bhclust::check_data(family, X); }
     [[nodiscard]] any_model bind(index_t columns) const override {
       using model = model_of<Family>;
-      return any_model(std::make_shared<detail::erased_model_of<model>>(
-          bhclust::bind(family, columns)));
+      return any_model(
+          std::make_shared<detail::erased_model_of<model>>(bhclust::bind(family, columns)));
     }
     [[nodiscard]] bool relaxable() const override { return model_of<Family>::relaxable; }
 

@@ -52,22 +52,31 @@ namespace detail {
 [[nodiscard]] inline bool holds(cell kind, double x) noexcept {
   constexpr double largest_count = 9007199254740992.0;
   switch (kind) {
-    case cell::real: return std::fabs(x) < 1e150;
-    case cell::positive: return x > 0.0 && x < 1e300;
-    case cell::bit: return x == 0.0 || x == 1.0;
+    case cell::real:
+      return std::fabs(x) < 1e150;
+    case cell::positive:
+      return x > 0.0 && x < 1e300;
+    case cell::bit:
+      return x == 0.0 || x == 1.0;
     case cell::count:
-    case cell::code: return x >= 0.0 && x <= largest_count && x == std::floor(x);
+    case cell::code:
+      return x >= 0.0 && x <= largest_count && x == std::floor(x);
   }
   return false;
 }
 
 [[nodiscard]] inline const char* wanted(cell kind) noexcept {
   switch (kind) {
-    case cell::real: return "finite numbers below 1e150 in magnitude (rescale larger ones)";
-    case cell::positive: return "finite numbers above 0 (shift or drop zeros and negatives)";
-    case cell::bit: return "0 or 1 (recode the column, or use a family for its kind)";
-    case cell::count: return "whole numbers 0, 1, 2, ... (round them, or use a family for reals)";
-    case cell::code: return "level codes 0, 1, 2, ... (number the levels from 0)";
+    case cell::real:
+      return "finite numbers below 1e150 in magnitude (rescale larger ones)";
+    case cell::positive:
+      return "finite numbers above 0 (shift or drop zeros and negatives)";
+    case cell::bit:
+      return "0 or 1 (recode the column, or use a family for its kind)";
+    case cell::count:
+      return "whole numbers 0, 1, 2, ... (round them, or use a family for reals)";
+    case cell::code:
+      return "level codes 0, 1, 2, ... (number the levels from 0)";
   }
   return "";
 }
@@ -82,12 +91,14 @@ namespace detail {
 [[noreturn, gnu::cold]] inline void refuse_cell(const std::string& family, const domain& d,
                                                 index_t row, index_t column, double x) {
   if (is_missing(x) && !d.missing) {
-    throw cell_error(row, column, "is NaN; " + family +
-                                      " takes no missing values: drop or impute the row, or use a "
-                                      "family that takes them");
+    throw cell_error(row, column,
+                     "is NaN; " + family +
+                         " takes no missing values: drop or impute the row, or use a "
+                         "family that takes them");
   }
-  throw cell_error(row, column, "is " + number(x) + "; " + family + " takes " + wanted(d.cells) +
-                                    (d.missing ? " or NaN for missing" : ""));
+  throw cell_error(row, column,
+                   "is " + number(x) + "; " + family + " takes " + wanted(d.cells) +
+                       (d.missing ? " or NaN for missing" : ""));
 }
 
 inline void check_row_layout(const row_view& row, index_t i) {
@@ -95,7 +106,8 @@ inline void check_row_layout(const row_view& row, index_t i) {
   for (index_t k = 0; k < row.stored(); ++k) {
     const index_t j = row.column(k);
     require(j > before && j < row.columns(), [&] {
-      return "X: row " + std::to_string(i) + " has column indices out of order, repeated or beyond " +
+      return "X: row " + std::to_string(i) +
+             " has column indices out of order, repeated or beyond " +
              std::to_string(row.columns()) + " columns; sort them and sum the repeats first";
     });
     before = j;
@@ -109,8 +121,9 @@ inline void check_row_layout(const row_view& row, index_t i) {
 inline void check_table(const table_view& X, const domain& d, const std::string& family) {
   require(X.rows() >= 1, "X has no rows; at least one is needed");
   require(X.columns() >= 1, "X has no columns; at least one is needed");
-  require(d.sparse || !X.sparse(),
-          [&] { return "X is sparse; " + family + " takes dense tables: convert it (X.toarray())"; });
+  require(d.sparse || !X.sparse(), [&] {
+    return "X is sparse; " + family + " takes dense tables: convert it (X.toarray())";
+  });
   for (index_t i = 0; i < X.rows(); ++i) {
     const row_view row = X.row(i);
     if (row.sparse()) detail::check_row_layout(row, i);

@@ -80,11 +80,11 @@ using remove_t = decltype(std::declval<const M&>().remove(std::declval<double*>(
 template <class M>
 using potential_t = decltype(std::declval<const M&>().potential(std::declval<const double*>()));
 template <class M>
-using gradient_t = decltype(std::declval<const M&>().add_gradient(
-    std::declval<const double*>(), 0.0, std::declval<double*>()));
+using gradient_t = decltype(std::declval<const M&>().add_gradient(std::declval<const double*>(),
+                                                                  0.0, std::declval<double*>()));
 template <class M>
-using divergence_t = decltype(std::declval<const M&>().divergence(
-    std::declval<const double*>(), std::declval<const double*>()));
+using divergence_t = decltype(std::declval<const M&>().divergence(std::declval<const double*>(),
+                                                                  std::declval<const double*>()));
 
 template <class Void, template <class> class Op, class T>
 struct detector : std::false_type {};

@@ -3,18 +3,20 @@
 /// cells, sparse rows, and fast scores.
 ///
 /// A one-column model has
-///     index_t width() const                           // doubles of statistics, all zero when empty
-///     void observe(double x, double* t) const         // t += x
-///     double log_marginal(const double* t) const      // nats
-///     static constexpr index_t hyperparameters        // for learning: fields of the family, and
-///     void gradient(const double* t, double* g) const // ∂ log_marginal / ∂ each of them
+///     index_t width() const                           // doubles of statistics, all zero when
+///     empty void observe(double x, double* t) const         // t += x double log_marginal(const
+///     double* t) const      // nats static constexpr index_t hyperparameters        // for
+///     learning: fields of the family, and void gradient(const double* t, double* g) const // ∂
+///     log_marginal / ∂ each of them
 /// and optionally merge, remove, potential, divergence as in family.hpp, and
-///     void tabulate(function_tables& tables)          // for statistics that are counts: have log_marginal
-///                                                     // look its functions up where they are small
+///     void tabulate(function_tables& tables)          // for statistics that are counts: have
+///     log_marginal
+///                                                     // look its functions up where they are
+///                                                     small
 #pragma once
 
-#include <bhclust/detail/coded_table.hpp>
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/coded_table.hpp>
 #include <bhclust/detail/function_tables.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/family.hpp>
@@ -35,8 +37,7 @@ template <class Column>
 using column_gradient_t = decltype(std::declval<const Column&>().gradient(
     std::declval<const double*>(), std::declval<double*>()));
 template <class Column>
-using tabulate_t =
-    decltype(std::declval<Column&>().tabulate(std::declval<function_tables&>()));
+using tabulate_t = decltype(std::declval<Column&>().tabulate(std::declval<function_tables&>()));
 
 }  // namespace detail
 
@@ -135,8 +136,8 @@ namespace detail {
 
 /// Rows against a cluster by look-up. A row's gain is a sum over columns, and a column's term
 /// depends on the row only through its value: so the terms are computed once a query for each value
-/// that the column takes, and a score is one addition a group of columns (coded_table.hpp). Clusters
-/// against clusters are computed from their statistics.
+/// that the column takes, and a score is one addition a group of columns (coded_table.hpp).
+/// Clusters against clusters are computed from their statistics.
 template <class Column, class Score>
 class independent_store {
  public:

@@ -68,20 +68,28 @@ namespace detail {
 [[nodiscard]] inline bool in_range(range r, double x) noexcept {
   if (!std::isfinite(x)) return false;
   switch (r) {
-    case range::real: return true;
-    case range::positive: return x > 0.0;
-    case range::non_negative: return x >= 0.0;
-    case range::whole: return x >= 1.0 && x == std::floor(x);
+    case range::real:
+      return true;
+    case range::positive:
+      return x > 0.0;
+    case range::non_negative:
+      return x >= 0.0;
+    case range::whole:
+      return x >= 1.0 && x == std::floor(x);
   }
   return false;
 }
 
 [[nodiscard]] inline const char* wanted(range r) noexcept {
   switch (r) {
-    case range::real: return "finite";
-    case range::positive: return "finite and above 0";
-    case range::non_negative: return "finite and at least 0";
-    case range::whole: return "a whole number of at least 1";
+    case range::real:
+      return "finite";
+    case range::positive:
+      return "finite and above 0";
+    case range::non_negative:
+      return "finite and at least 0";
+    case range::whole:
+      return "a whole number of at least 1";
   }
   return "";
 }
@@ -98,11 +106,14 @@ inline void check_values(const parameter& p, const char* name, range r) {
 
 [[nodiscard]] inline std::string wanted(shape s, const std::string& columns) {
   switch (s) {
-    case shape::scalar: return "a scalar";
-    case shape::per_column: return "a scalar or " + columns + " values";
+    case shape::scalar:
+      return "a scalar";
+    case shape::per_column:
+      return "a scalar or " + columns + " values";
     case shape::matrix:
       return "a scalar, " + columns + " values or a " + columns + " x " + columns + " matrix";
-    case shape::vector_only: return columns + " values";
+    case shape::vector_only:
+      return columns + " values";
   }
   return "";
 }
@@ -120,8 +131,9 @@ inline void check_shape(const parameter& p, const char* name, shape s, index_t c
 
 }  // namespace detail
 
-/// How many numbers the gradient has for a hyperparameter: one for a scalar, one a column, or one an
-/// entry of a matrix (row after row), whatever was given. A gradient holds one field after another.
+/// How many numbers the gradient has for a hyperparameter: one for a scalar, one a column, or one
+/// an entry of a matrix (row after row), whatever was given. A gradient holds one field after
+/// another.
 [[nodiscard]] inline index_t gradient_size(shape s, index_t columns) noexcept {
   return s == shape::scalar ? 1 : s == shape::matrix ? columns * columns : columns;
 }

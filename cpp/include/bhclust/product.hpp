@@ -61,7 +61,8 @@ class product_model {
     for (std::size_t b = 0; b < models_.size(); ++b) {
       cells.clear();
       for (const index_t j : columns_[b]) cells.push_back(row.value(j));
-      models_[b].observe(row_view(cells.data(), static_cast<index_t>(cells.size())), t + offset_[b]);
+      models_[b].observe(row_view(cells.data(), static_cast<index_t>(cells.size())),
+                         t + offset_[b]);
     }
   }
 
@@ -72,11 +73,13 @@ class product_model {
   }
 
   void merge(double* t, const double* s) const {
-    for (std::size_t b = 0; b < models_.size(); ++b) models_[b].merge(t + offset_[b], s + offset_[b]);
+    for (std::size_t b = 0; b < models_.size(); ++b)
+      models_[b].merge(t + offset_[b], s + offset_[b]);
   }
 
   void remove(double* t, const double* s) const {
-    for (std::size_t b = 0; b < models_.size(); ++b) models_[b].remove(t + offset_[b], s + offset_[b]);
+    for (std::size_t b = 0; b < models_.size(); ++b)
+      models_[b].remove(t + offset_[b], s + offset_[b]);
   }
 
   [[nodiscard]] double divergence(const double* t, const double* s) const {

@@ -10,9 +10,9 @@
 
 namespace bhclust {
 
-/// Called with (done, total) from the thread that called the algorithm, some 25 times a second while
-/// work goes on; the unit is the algorithm's own. An exception thrown here ends the work and reaches
-/// the caller: this is how a run is cancelled.
+/// Called with (done, total) from the thread that called the algorithm, some 25 times a second
+/// while work goes on; the unit is the algorithm's own. An exception thrown here ends the work and
+/// reaches the caller: this is how a run is cancelled.
 using progress_function = std::function<void(index_t done, index_t total)>;
 
 namespace detail {

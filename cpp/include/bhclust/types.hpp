@@ -21,9 +21,8 @@ class span {
  public:
   constexpr span() noexcept = default;
   constexpr span(T* data, index_t size) noexcept : data_(data), size_(size) {}
-  template <class Container,
-            class = std::enable_if_t<
-                std::is_convertible_v<decltype(std::declval<Container&>().data()), T*>>>
+  template <class Container, class = std::enable_if_t<std::is_convertible_v<
+                                 decltype(std::declval<Container&>().data()), T*>>>
   constexpr span(Container& c) noexcept  // NOLINT(google-explicit-constructor): a view
       : data_(c.data()), size_(static_cast<index_t>(c.size())) {}
 

@@ -1,6 +1,6 @@
 /// @file
-/// Local moves that raise a tree's evidence bound: nearest-neighbour interchange, then subtree prune
-/// and regraft.
+/// Local moves that raise a tree's evidence bound: nearest-neighbour interchange, then subtree
+/// prune and regraft.
 #pragma once
 
 #include <bhclust/concentration.hpp>
@@ -86,8 +86,8 @@ class interchange {
     const index_t l = tree_.left(opened);
     const index_t r = tree_.right(opened);
     for (const auto& [kept, moved] : {std::pair{l, r}, std::pair{r, l}}) {
-      const double joined = log_add_exp(tree_.log_h_of_union(moved, other),
-                                        tree_.log_t(moved) + tree_.log_t(other));
+      const double joined =
+          log_add_exp(tree_.log_h_of_union(moved, other), tree_.log_t(moved) + tree_.log_t(other));
       const double together = tree_.log_t(kept) + joined;
       if (together > best.log_t) best = {opened, kept, moved, other, together};
     }
@@ -179,9 +179,9 @@ template <class Model>
 
 }  // namespace detail
 
-/// A tree whose evidence bound is at least the given one's: interchanges to convergence, then regrafts
-/// within the budget, each followed by nothing else until a round of regrafts is over, then
-/// interchanges again; ends when neither helps. Costs are dropped. O(nodes · width) memory.
+/// A tree whose evidence bound is at least the given one's: interchanges to convergence, then
+/// regrafts within the budget, each followed by nothing else until a round of regrafts is over,
+/// then interchanges again; ends when neither helps. Costs are dropped. O(nodes · width) memory.
 template <class Family>
 [[nodiscard]] tree refine(const tree& t, const table_view& X, const Family& family,
                           const refine_options& options = {}) {

@@ -55,10 +55,10 @@ class divergence_rule {
   std::vector<unsigned char> alive_;
 };
 
-/// The nearest-neighbour chain: follow nearest neighbours until two clusters are each other's, merge
-/// them, go on from what is left of the chain. Costs along the chain fall strictly (the cost that
-/// brought a cluster onto the chain is kept and must be beaten), so that ties and rounding cannot
-/// make it run in circles; among equals the predecessor, then the smallest id is nearest.
+/// The nearest-neighbour chain: follow nearest neighbours until two clusters are each other's,
+/// merge them, go on from what is left of the chain. Costs along the chain fall strictly (the cost
+/// that brought a cluster onto the chain is kept and must be beaten), so that ties and rounding
+/// cannot make it run in circles; among equals the predecessor, then the smallest id is nearest.
 template <class Store>
 class chain_run {
  public:
@@ -91,7 +91,8 @@ class chain_run {
   }
 
   [[nodiscard]] bool on_chain(index_t node) const noexcept {
-    return node < static_cast<index_t>(on_chain_.size()) && on_chain_[static_cast<std::size_t>(node)] != 0;
+    return node < static_cast<index_t>(on_chain_.size()) &&
+           on_chain_[static_cast<std::size_t>(node)] != 0;
   }
 
   [[nodiscard]] neighbour search() {
@@ -99,7 +100,7 @@ class chain_run {
     mark(of, 1);
     const index_t here = clusters_.slot(of);
     return clusters_.nearest(of, clusters_.slots(), [this, here](index_t slot, double gain) {
-      return slot != here && clusters_.alive_slot(slot) ? -gain : infinite;
+      return slot != here ? clusters_.penalty(slot) - gain : infinite;
     });
   }
 
@@ -195,7 +196,8 @@ template <class Family>
                    : detail::agglomerate<detail::relaxed_score>(
                          model, X, detail::divergence_rule(X.rows(), options.lambda),
                          options.n_threads, options.progress);
-  return options.n_clusters == 0 ? grown : forest_of(grown, nodes_at_count(grown, options.n_clusters));
+  return options.n_clusters == 0 ? grown
+                                 : forest_of(grown, nodes_at_count(grown, options.n_clusters));
 }
 
 }  // namespace bhclust

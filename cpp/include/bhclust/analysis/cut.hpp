@@ -111,7 +111,8 @@ template <class Before>
 }
 
 /// One label a leaf for the clusters of a cut.
-[[nodiscard]] inline std::vector<index_t> labels_of(const tree& t, const std::vector<index_t>& cut) {
+[[nodiscard]] inline std::vector<index_t> labels_of(const tree& t,
+                                                    const std::vector<index_t>& cut) {
   const auto cluster = cluster_of_nodes(t, cut);
   std::vector<index_t> number(static_cast<std::size_t>(t.nodes()), -1);
   std::vector<index_t> labels(static_cast<std::size_t>(t.leaves()));
@@ -134,8 +135,8 @@ template <class Before>
       renamed[static_cast<std::size_t>(k)] = k;
     } else if (cluster[static_cast<std::size_t>(k)] >= 0) {
       renamed[static_cast<std::size_t>(k)] = grown.join(
-          renamed[static_cast<std::size_t>(t.left(k))], renamed[static_cast<std::size_t>(t.right(k))],
-          t.cost().empty() ? 0.0 : t.cost(k));
+          renamed[static_cast<std::size_t>(t.left(k))],
+          renamed[static_cast<std::size_t>(t.right(k))], t.cost().empty() ? 0.0 : t.cost(k));
     }
   }
   return std::move(grown).finish();

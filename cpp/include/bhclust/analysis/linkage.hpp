@@ -15,8 +15,8 @@
 
 namespace bhclust {
 
-/// Heights from log odds: the running minimum from the root of -log r. Monotone though -log r is not;
-/// a cut of the linkage at log 2 is the cut at r < 0.5 from the root down.
+/// Heights from log odds: the running minimum from the root of -log r. Monotone though -log r is
+/// not; a cut of the linkage at log 2 is the cut at r < 0.5 from the root down.
 [[nodiscard]] inline std::vector<double> linkage_heights(const tree& t,
                                                          const std::vector<double>& log_odds) {
   std::vector<double> height(static_cast<std::size_t>(t.nodes()), 0.0);
@@ -29,8 +29,8 @@ namespace bhclust {
   return height;
 }
 
-/// Heights of a tree by itself: from log d as above, from d* its running maximum, else the number of
-/// merges on the longest way down.
+/// Heights of a tree by itself: from log d as above, from d* its running maximum, else the number
+/// of merges on the longest way down.
 [[nodiscard]] inline std::vector<double> linkage_heights(const tree& t) {
   if (t.costs() == cost_kind::divergence) return running_maximum_cost(t);
   if (t.costs() == cost_kind::log_d) {
@@ -50,10 +50,11 @@ namespace bhclust {
   return height;
 }
 
-/// The (n - 1) × 4 linkage matrix, row after row: two clusters (smaller id first), height, size; rows
-/// in order of height. `height` has one value a node, none larger than at the parent. Throws when
-/// the tree has several roots. O(n log n).
-[[nodiscard]] inline std::vector<double> linkage_of(const tree& t, const std::vector<double>& height) {
+/// The (n - 1) × 4 linkage matrix, row after row: two clusters (smaller id first), height, size;
+/// rows in order of height. `height` has one value a node, none larger than at the parent. Throws
+/// when the tree has several roots. O(n log n).
+[[nodiscard]] inline std::vector<double> linkage_of(const tree& t,
+                                                    const std::vector<double>& height) {
   require(t.merges() == t.leaves() - 1, [&] {
     return "this forest has " + std::to_string(t.leaves() - t.merges()) +
            " roots; a linkage matrix needs one tree (fit with lam = inf)";
@@ -72,15 +73,15 @@ namespace bhclust {
     row[static_cast<std::size_t>(k)] = t.leaves() + static_cast<index_t>(i);
     const auto [a, b] = std::minmax(row[static_cast<std::size_t>(t.left(k))],
                                     row[static_cast<std::size_t>(t.right(k))]);
-    linkage.insert(linkage.end(), {static_cast<double>(a), static_cast<double>(b),
-                                   height[static_cast<std::size_t>(k)],
-                                   static_cast<double>(t.size(k))});
+    linkage.insert(linkage.end(),
+                   {static_cast<double>(a), static_cast<double>(b),
+                    height[static_cast<std::size_t>(k)], static_cast<double>(t.size(k))});
   }
   return linkage;
 }
 
-/// The tree of a linkage matrix (`rows` × 4, row after row); its heights are not kept. Throws when an
-/// id is not whole or not there yet, naming the row.
+/// The tree of a linkage matrix (`rows` × 4, row after row); its heights are not kept. Throws when
+/// an id is not whole or not there yet, naming the row.
 [[nodiscard]] inline tree tree_from_linkage(span<const double> linkage, index_t rows) {
   require(linkage.size() == 4 * rows, "a linkage matrix has 4 columns");
   const index_t leaves = rows + 1;

@@ -21,7 +21,8 @@ namespace detail {
   constexpr std::string_view special = "()[]{}:;,'\"";
   bool plain = !name.empty();
   for (const char c : name) {
-    if (special.find(c) != std::string_view::npos || std::isspace(static_cast<unsigned char>(c)) != 0) {
+    if (special.find(c) != std::string_view::npos ||
+        std::isspace(static_cast<unsigned char>(c)) != 0) {
       plain = false;
     }
   }
@@ -178,7 +179,8 @@ class newick_reader {
     const std::size_t first = at_;
     while (at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos) ++at_;
     std::string name(text_.substr(first, at_ - first));
-    while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0) name.pop_back();
+    while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0)
+      name.pop_back();
     return name;
   }
 
@@ -241,8 +243,8 @@ class row_finder {
 
 }  // namespace detail
 
-/// Newick text, one line a root. Leaves carry `names` (one a row) or row numbers; branch lengths are
-/// differences of `height` (one value a node) when given.
+/// Newick text, one line a root. Leaves carry `names` (one a row) or row numbers; branch lengths
+/// are differences of `height` (one value a node) when given.
 [[nodiscard]] inline std::string to_newick(const tree& t, span<const std::string> names = {},
                                            span<const double> height = {}) {
   require(names.empty() || names.size() == t.leaves(), [&] {

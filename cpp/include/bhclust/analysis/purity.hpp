@@ -13,7 +13,8 @@ namespace bhclust {
 
 /// Which pairs of rows of one class count alike.
 enum class purity_weights {
-  rows,   ///< a row, then another of its class, each uniformly (Heller & Ghahramani 2005, footnote 2)
+  rows,   ///< a row, then another of its class, each uniformly (Heller & Ghahramani 2005, footnote
+          ///< 2)
   pairs,  ///< a pair of rows of one class, uniformly
 };
 

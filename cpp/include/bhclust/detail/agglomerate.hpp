@@ -32,8 +32,8 @@ struct proposal {
 ///     void retire(index_t slot)
 ///     void append(double cost, index_t size)                 // the new youngest slot
 ///     void keep(const std::vector<index_t>& slots)
-///     bool goes_on(double cost) const                        // whether a merge at this cost is made
-///     static constexpr cost_kind costs
+///     bool goes_on(double cost) const                        // whether a merge at this cost is
+///     made static constexpr cost_kind costs
 template <class Store, class Rule>
 class agglomeration {
  public:
@@ -75,9 +75,8 @@ class agglomeration {
 
   void propose(index_t newer) {
     const index_t a = clusters_.slot(newer);
-    put(newer, clusters_.nearest(newer, a, [this, a](index_t b, double gain) {
-      return rule_.cost(a, b, gain);
-    }));
+    put(newer, clusters_.nearest(
+                   newer, a, [this, a](index_t b, double gain) { return rule_.cost(a, b, gain); }));
   }
 
   void merge(const proposal& best) {

@@ -12,8 +12,8 @@
 ///     index_t merge(index_t a, index_t b)             // appends a ∪ b
 ///     void keep(const std::vector<index_t>& slots)    // forgets the rest, order preserved
 /// where gain is the score's (score.hpp). A gain depends on the two clusters alone, never on slots,
-/// on the bounds of a call or on other clusters. load and row are safe from several threads; row may
-/// share a query. Families replace this plain store with faster ones (`Model::store`).
+/// on the bounds of a call or on other clusters. load and row are safe from several threads; row
+/// may share a query. Families replace this plain store with faster ones (`Model::store`).
 #pragma once
 
 #include <bhclust/detail/score.hpp>

@@ -1,6 +1,6 @@
 /// @file
-/// A table as codes of its distinct cells, so that a sum of one term a column becomes a few look-ups
-/// a row.
+/// A table as codes of its distinct cells, so that a sum of one term a column becomes a few
+/// look-ups a row.
 #pragma once
 
 #include <bhclust/detail/cluster_store.hpp>
@@ -242,7 +242,8 @@ class coded_table {
     const double* term = gains.of_code.data();
     for (index_t s = begin; s < end; ++s) {
       double sum = gains.base;
-      for (index_t k = row_start_[at(s)]; k < row_start_[at(s) + 1]; ++k) sum += term[codes_[at(k)]];
+      for (index_t k = row_start_[at(s)]; k < row_start_[at(s) + 1]; ++k)
+        sum += term[codes_[at(k)]];
       out[s - begin] = sum;
     }
   }

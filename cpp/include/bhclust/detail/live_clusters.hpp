@@ -8,6 +8,7 @@
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -39,9 +40,12 @@ class live_clusters {
     return node < static_cast<index_t>(slot_.size()) && slot_[at(node)] >= 0;
   }
   [[nodiscard]] bool alive_slot(index_t slot) const noexcept { return alive(node(slot)); }
+  /// 0 for a live slot, +inf for a dead one: to be added to costs.
+  [[nodiscard]] double penalty(index_t slot) const noexcept { return penalty_[at(slot)]; }
 
   /// Takes a node out, without a successor.
   void retire(index_t node) {
+    penalty_[at(slot(node))] = std::numeric_limits<double>::infinity();
     slot_[at(node)] = -1;
     --live_;
   }
@@ -69,12 +73,13 @@ class live_clusters {
     }
     store_.keep(kept);
     keep_entries(node_, kept);
+    penalty_.assign(node_.size(), 0.0);
     for (index_t s = 0; s < slots(); ++s) slot_[at(node(s))] = s;
     return kept;
   }
 
-  /// The cheapest of the slots [0, end) for the node, the earliest slot of equals. `cost(slot, gain)`
-  /// turns a gain into a cost; +inf passes the slot over. Threads share long searches.
+  /// The cheapest of the slots [0, end) for the node, the earliest slot of equals. `cost(slot,
+  /// gain)` turns a gain into a cost; +inf passes the slot over. Threads share long searches.
   template <class Cost>
   [[nodiscard]] neighbour nearest(index_t of, index_t end, const Cost& cost) {
     store_.load(query_, slot(of));
@@ -119,11 +124,10 @@ class live_clusters {
           for (index_t s = first; s < std::min(slots(), first + stripe); ++s) {
             store_.load(space.query, s);
             for (index_t begin = 0; begin < s; begin += block) {
-              take_if_cheaper(result[at(s)], search_block(space.query, begin,
-                                                          std::min(s, begin + block), space.gains,
-                                                          [&](index_t slot, double gain) {
-                                                            return cost(s, slot, gain);
-                                                          }));
+              take_if_cheaper(
+                  result[at(s)],
+                  search_block(space.query, begin, std::min(s, begin + block), space.gains,
+                               [&](index_t slot, double gain) { return cost(s, slot, gain); }));
               if (thread == 0) progress_.tick();
             }
           }
@@ -143,6 +147,7 @@ class live_clusters {
     slot_.resize(at(node) + 1, -1);
     slot_[at(node)] = slots();
     node_.push_back(node);
+    penalty_.push_back(0.0);
   }
 
   static void take_if_cheaper(neighbour& best, const neighbour& candidate) noexcept {
@@ -153,17 +158,29 @@ class live_clusters {
   [[nodiscard]] neighbour search_block(const typename Store::query& query, index_t begin,
                                        index_t end, std::vector<double>& gains,
                                        const Cost& cost) const {
-    store_.row(query, begin, end, gains.data());
-    double least = std::numeric_limits<double>::infinity();
-    index_t slot = -1;
-    for (index_t s = begin; s < end; ++s) {
-      const double c = cost(s, gains[at(s - begin)]);
-      if (c < least) {
-        least = c;
-        slot = s;
+    double* costs = gains.data();
+    const index_t count = end - begin;
+    store_.row(query, begin, end, costs);
+    for (index_t i = 0; i < count; ++i) costs[i] = cost(begin + i, costs[i]);
+    const double least = minimum(costs, count);
+    if (!(least < std::numeric_limits<double>::infinity())) return {};
+    return {least, node(begin + (std::find(costs, costs + count, least) - costs))};
+  }
+
+  /// The least of some values, +inf of none; eight at a time, since the least of doubles may not be
+  /// taken in another order by the compiler.
+  [[nodiscard]] static double minimum(const double* values, index_t count) noexcept {
+    constexpr index_t width = 8;
+    double least[width];
+    std::fill_n(least, width, std::numeric_limits<double>::infinity());
+    index_t i = 0;
+    for (; i + width <= count; i += width) {
+      for (index_t l = 0; l < width; ++l) {
+        least[l] = values[i + l] < least[l] ? values[i + l] : least[l];
       }
     }
-    return slot < 0 ? neighbour{} : neighbour{least, node(slot)};
+    for (; i < count; ++i) least[0] = values[i] < least[0] ? values[i] : least[0];
+    return *std::min_element(least, least + width);
   }
 
   template <class Cost>
@@ -181,8 +198,7 @@ class live_clusters {
   /// A running mean of the time of a score; it only decides who computes, never what.
   void learn_speed(std::chrono::steady_clock::time_point start, index_t scores) {
     if (scores < 64) return;
-    const std::chrono::duration<double, std::nano> spent =
-        std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
     nanoseconds_ += 0.1 * (spent.count() / static_cast<double>(scores) - nanoseconds_);
   }
 
@@ -191,6 +207,7 @@ class live_clusters {
   progress_meter& progress_;
   index_t live_;
   std::vector<index_t> node_;
+  std::vector<double> penalty_;
   std::vector<index_t> slot_;
   typename Store::query query_;
   std::vector<double> gains_;

@@ -14,8 +14,8 @@
 
 namespace bhclust::detail {
 
-/// Nodes keep their numbers while links change: 0 … n-1 are leaves, the rest inner nodes, whose order
-/// says nothing. Each knows its parent, children, size, statistics, log p̃_H and log p̃_T.
+/// Nodes keep their numbers while links change: 0 … n-1 are leaves, the rest inner nodes, whose
+/// order says nothing. Each knows its parent, children, size, statistics, log p̃_H and log p̃_T.
 template <class Model>
 class mutable_tree {
  public:

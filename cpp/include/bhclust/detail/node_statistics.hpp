@@ -133,8 +133,8 @@ class statistics_walk {
 template <class Model, class Visit>
 void for_each_node_statistics(const tree& t, const table_view& X, const Model& model,
                               const Visit& visit) {
-  statistics_walk<1, Model>(t, X, model).run(
-      [&](const node_statistics& node, const node_statistics&, const node_statistics&) {
+  statistics_walk<1, Model>(t, X, model)
+      .run([&](const node_statistics& node, const node_statistics&, const node_statistics&) {
         visit(node.node, node.own.data());
       });
 }
@@ -144,11 +144,11 @@ void for_each_node_statistics(const tree& t, const table_view& X, const Model& m
 template <class Model, class Visit>
 void for_each_merge_statistics(const tree& t, const table_view& X, const Model& model,
                                const Visit& visit) {
-  statistics_walk<2, Model>(t, X, model).run([&](const node_statistics& node,
-                                                 const node_statistics& left,
-                                                 const node_statistics& right) {
-    if (left.node >= 0) visit(node, left, right);
-  });
+  statistics_walk<2, Model>(t, X, model)
+      .run([&](const node_statistics& node, const node_statistics& left,
+               const node_statistics& right) {
+        if (left.node >= 0) visit(node, left, right);
+      });
 }
 
 }  // namespace bhclust::detail

@@ -43,9 +43,10 @@ class thread_team {
   /// Number of threads, the caller's included.
   [[nodiscard]] int size() const noexcept { return count_; }
 
-  /// Calls work(thread, chunk) for each chunk 0 … chunks-1, in ascending order as threads come free;
-  /// thread is in 0 … size()-1 and 0 is the caller, who also calls between(), which may throw to
-  /// stop, before each of its chunks. The first exception is rethrown here once all threads rest.
+  /// Calls work(thread, chunk) for each chunk 0 … chunks-1, in ascending order as threads come
+  /// free; thread is in 0 … size()-1 and 0 is the caller, who also calls between(), which may throw
+  /// to stop, before each of its chunks. The first exception is rethrown here once all threads
+  /// rest.
   template <class Work, class Between>
   void run(index_t chunks, Work&& work, Between&& between) {
     if (count_ == 1 || chunks <= 1) {
@@ -60,7 +61,8 @@ class thread_team {
     failed_.store(false);
     const std::function<void(int)> share = [&](int thread) {
       try {
-        for (index_t c = next_.fetch_add(1); c < chunks && !failed_.load(); c = next_.fetch_add(1)) {
+        for (index_t c = next_.fetch_add(1); c < chunks && !failed_.load();
+             c = next_.fetch_add(1)) {
           if (thread == 0) between();
           work(thread, c);
         }

@@ -1,6 +1,6 @@
 /// @file
-/// Random numbers that are the same on every platform: the standard fixes the engine's bits, but not
-/// those of its distributions.
+/// Random numbers that are the same on every platform: the standard fixes the engine's bits, but
+/// not those of its distributions.
 #pragma once
 
 #include <bhclust/types.hpp>
@@ -15,9 +15,7 @@ class random_source {
   explicit random_source(std::uint64_t seed) : engine_(seed) {}
 
   /// Uniform in [0, 1), 53 bits.
-  [[nodiscard]] double uniform() {
-    return static_cast<double>(engine_() >> 11U) * 0x1.0p-53;
-  }
+  [[nodiscard]] double uniform() { return static_cast<double>(engine_() >> 11U) * 0x1.0p-53; }
 
  private:
   std::mt19937_64 engine_;

@@ -24,13 +24,15 @@ class scaled_columns {
 
   /// Whether there is nothing missing, no row is so far away that its digits no longer tell
   /// neighbours apart as well as those of x do, and no prior mean so far that products of squares
-  /// overflow.
+  /// overflow. Without prior means these are not looked at.
   [[nodiscard]] bool take(const table_view& X, const std::vector<double>& prior_mean) const {
     constexpr double farthest_row = 1e6;
     constexpr double farthest_prior = 1e15;
     for (index_t j = 0; j < X.columns(); ++j) {
-      const double h = (*this)(j, prior_mean[static_cast<std::size_t>(j)]);
-      if (!(std::fabs(h) < farthest_prior)) return false;
+      if (!prior_mean.empty()) {
+        const double h = (*this)(j, prior_mean[static_cast<std::size_t>(j)]);
+        if (!(std::fabs(h) < farthest_prior)) return false;
+      }
       for (index_t i = 0; i < X.rows(); ++i) {
         if (!(std::fabs((*this)(j, X.row(i).value(j))) < farthest_row)) return false;
       }

@@ -7,11 +7,13 @@
 #include <bhclust/detail/normal_known_variance_kernel.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/special.hpp>
+#include <bhclust/detail/ward_kernel.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
 
 #include <array>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,7 +39,8 @@ struct normal_known_variance_column : moments_column {
 
   static constexpr index_t hyperparameters = 3;
 
-  /// By variance, mean, prior_variance; with w = σ² + nρ², the variance of n times the mean's error.
+  /// By variance, mean, prior_variance; with w = σ² + nρ², the variance of n times the mean's
+  /// error.
   void gradient(const double* t, double* g) const noexcept {
     const auto c = moments::load(t);
     const double y = c.offset(mean);
@@ -73,8 +76,11 @@ class normal_known_variance_model : public independent<normal_known_variance_col
  public:
   using independent::independent;
   template <class Score>
-  using store = store_of_lanes<self, normal_known_variance_kernel<self>, Score,
-                               independent_store<normal_known_variance_column, Score>>;
+  using store =
+      lane_store_or<self,
+                    std::conditional_t<Score::kind == score_kind::evidence,
+                                       normal_known_variance_kernel<self>, ward_kernel<self>>,
+                    independent_store<normal_known_variance_column, Score>>;
 };
 
 }  // namespace detail

@@ -48,9 +48,9 @@ class von_mises_fisher_model {
     return (log_vmf_excess(std::sqrt(square), columns_) - prior_excess_) - t[0] * row_constant_;
   }
 
-  /// Fields: kappa, mean_direction (not learned: 0), prior_kappa. With A = d log(1 / C) / dκ, the mean
-  /// resultant length: ∂/∂kappa = A(R) R·Σx / ‖R‖ - n A(kappa), ∂/∂prior_kappa = A(R) R·μ / ‖R‖ -
-  /// A(prior_kappa), where R = pull + kappa Σx.
+  /// Fields: kappa, mean_direction (not learned: 0), prior_kappa. With A = d log(1 / C) / dκ, the
+  /// mean resultant length: ∂/∂kappa = A(R) R·Σx / ‖R‖ - n A(kappa), ∂/∂prior_kappa = A(R) R·μ /
+  /// ‖R‖ - A(prior_kappa), where R = pull + kappa Σx.
   [[nodiscard]] index_t gradient_size() const noexcept { return columns_ + 2; }
 
   void add_gradient(const double* t, double weight, double* g) const noexcept {

@@ -17,9 +17,9 @@
 namespace bhclust {
 namespace detail {
 
-/// The values for each number of clusters 1, 2, …, at most a cap, of a node from its children's, over
-/// all splits of the number: combine(value, term, left number - 1, number - 1). Over a tree O(n · cap),
-/// since a node has at most size() numbers.
+/// The values for each number of clusters 1, 2, …, at most a cap, of a node from its children's,
+/// over all splits of the number: combine(value, term, left number - 1, number - 1). Over a tree
+/// O(n · cap), since a node has at most size() numbers.
 template <class Combine>
 [[nodiscard]] std::vector<double> fold_counts(const std::vector<double>& l,
                                               const std::vector<double>& r, std::size_t cap,
@@ -34,10 +34,11 @@ template <class Combine>
   return sum;
 }
 
-/// Runs a recursion on numbers of clusters over the tree. `merge(k, l, r)` gives a node's values from
-/// its children's, which are freed then; the roots are folded together by `join(l, r)`.
+/// Runs a recursion on numbers of clusters over the tree. `merge(k, l, r)` gives a node's values
+/// from its children's, which are freed then; the roots are folded together by `join(l, r)`.
 template <class Merge, class Join>
-[[nodiscard]] std::vector<double> climb_counts(const tree& t, const Merge& merge, const Join& join) {
+[[nodiscard]] std::vector<double> climb_counts(const tree& t, const Merge& merge,
+                                               const Join& join) {
   std::vector<std::vector<double>> of(static_cast<std::size_t>(t.nodes()));
   const auto at = [](index_t k) { return static_cast<std::size_t>(k); };
   for (index_t k = 0; k < t.leaves(); ++k) of[at(k)] = {0.0};
@@ -103,12 +104,12 @@ inline void check_max_clusters(const tree& t, index_t max_clusters) {
   const auto fold = [cap](const std::vector<double>& l, const std::vector<double>& r,
                           std::vector<std::int32_t>& left) {
     left.assign(std::min(cap, l.size() + r.size()), 0);
-    return detail::fold_counts(l, r, cap, [&left](double& best, double value, std::size_t a,
-                                                  std::size_t number) {
-      if (!(value > best)) return;
-      best = value;
-      left[number] = static_cast<std::int32_t>(a) + 1;
-    });
+    return detail::fold_counts(
+        l, r, cap, [&left](double& best, double value, std::size_t a, std::size_t number) {
+          if (!(value > best)) return;
+          best = value;
+          left[number] = static_cast<std::int32_t>(a) + 1;
+        });
   };
   static_cast<void>(detail::climb_counts(
       t,

@@ -16,7 +16,8 @@
 namespace bhclust {
 
 /// The node at which two leaves come together, for any tree in O(log n) a question after O(n) work:
-/// a union-find forest by size, without path compression, that remembers which merge made each link.
+/// a union-find forest by size, without path compression, that remembers which merge made each
+/// link.
 class common_ancestors {
  public:
   explicit common_ancestors(const tree& t)
@@ -59,8 +60,8 @@ class common_ancestors {
   std::vector<index_t> made_by_;
 };
 
-/// P(rows i and j are in one cluster), for each i of `first` with each j of `second`, row after row:
-/// first.size() × second.size(). O(log n) each.
+/// P(rows i and j are in one cluster), for each i of `first` with each j of `second`, row after
+/// row: first.size() × second.size(). O(log n) each.
 [[nodiscard]] inline std::vector<double> coclustering(const tree& t, const tree_posterior& p,
                                                       span<const index_t> first,
                                                       span<const index_t> second) {
@@ -114,7 +115,8 @@ class common_ancestors {
     const auto l = static_cast<std::size_t>(t.left(k));
     const auto r = static_cast<std::size_t>(t.right(k));
     const auto at = static_cast<std::size_t>(k);
-    const double pairs = static_cast<double>(t.size(t.left(k))) * static_cast<double>(t.size(t.right(k)));
+    const double pairs =
+        static_cast<double>(t.size(t.left(k))) * static_cast<double>(t.size(t.right(k)));
     whole[at] = whole[l] + whole[r] + pairs * ((1.0 - p.height[at]) - doubt);
     const double apart = best[l] + best[r];
     kept[at] = whole[at] >= apart ? 1 : 0;

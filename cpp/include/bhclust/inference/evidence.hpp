@@ -1,6 +1,6 @@
 /// @file
-/// Lower bounds of the log evidence of the Dirichlet process mixture that reach beyond one tree, and
-/// the evidence itself for a few rows (Xu, Heller & Ghahramani 2009, and two tighter bounds).
+/// Lower bounds of the log evidence of the Dirichlet process mixture that reach beyond one tree,
+/// and the evidence itself for a few rows (Xu, Heller & Ghahramani 2009, and two tighter bounds).
 ///
 /// Below a node k with children l = (ll, lr) and r = (rl, rr) a *relocation* makes one crossing
 /// cluster of a grandchild and the other child, and leaves the grandchild's sibling over: lr ∪ r
@@ -47,8 +47,7 @@ struct relocations {
 namespace detail {
 
 inline constexpr std::array<relocation, 4> all_relocations = {
-    relocation::left_left, relocation::left_right, relocation::right_left,
-    relocation::right_right};
+    relocation::left_left, relocation::left_right, relocation::right_left, relocation::right_right};
 
 [[nodiscard]] constexpr std::size_t number_of(relocation move) noexcept {
   return static_cast<std::size_t>(move);
@@ -114,8 +113,8 @@ template <class Model>
   return found;
 }
 
-/// Σ log p̃_T over the siblings on the way from each node to its root, less log p̃_T of the root: what
-/// a weight at the node becomes at the root, relative to the tree's own.
+/// Σ log p̃_T over the siblings on the way from each node to its root, less log p̃_T of the root:
+/// what a weight at the node becomes at the root, relative to the tree's own.
 [[nodiscard]] inline std::vector<double> log_lift(const tree& t, const tree_posterior& p) {
   const auto at = [](index_t k) { return static_cast<std::size_t>(k); };
   std::vector<double> lift(at(t.nodes()));
@@ -136,12 +135,11 @@ template <class Model>
 
 }  // namespace detail
 
-/// Xu et al.'s theorem 1 with two or four relocations a node: the tree's bound plus one relocation at
-/// a time. `p` is the tree's posterior for the same X and family. O(n · width).
+/// Xu et al.'s theorem 1 with two or four relocations a node: the tree's bound plus one relocation
+/// at a time. `p` is the tree's posterior for the same X and family. O(n · width).
 template <class Family>
 [[nodiscard]] relocations relocate(const tree& t, const tree_posterior& p, const table_view& X,
-                                   const Family& family,
-                                   relocation_set set = relocation_set::four,
+                                   const Family& family, relocation_set set = relocation_set::four,
                                    const progress_function& report = {}) {
   detail::require_leaves(t, X.rows());
   const auto model = bind(family, X);
@@ -212,10 +210,10 @@ template <class Family>
   double bound = p.log_evidence_bound;
   for (index_t k = t.leaves(); k < t.nodes(); ++k) {
     const auto at = static_cast<std::size_t>(k);
-    std::array<double, 6> terms = {
-        detail::log_sigmoid(p.log_odds[at]),
-        detail::log_sigmoid(-p.log_odds[at]) + excess[static_cast<std::size_t>(t.left(k))] +
-            excess[static_cast<std::size_t>(t.right(k))]};
+    std::array<double, 6> terms = {detail::log_sigmoid(p.log_odds[at]),
+                                   detail::log_sigmoid(-p.log_odds[at]) +
+                                       excess[static_cast<std::size_t>(t.left(k))] +
+                                       excess[static_cast<std::size_t>(t.right(k))]};
     for (const relocation move : detail::all_relocations) {
       const double one =
           crossing[static_cast<std::size_t>(k - t.leaves())][detail::number_of(move)];
@@ -236,8 +234,8 @@ namespace detail {
 
 /// Every node at or below `top`, with the log of the product of Z over the siblings hanging off the
 /// way from `top` down to it.
-[[nodiscard]] inline std::vector<std::pair<index_t, double>> below(const tree& t, index_t top,
-                                                                   const std::vector<double>& log_z) {
+[[nodiscard]] inline std::vector<std::pair<index_t, double>> below(
+    const tree& t, index_t top, const std::vector<double>& log_z) {
   std::vector<std::pair<index_t, double>> found{{top, 0.0}};
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto [node, hanging] = found[i];
@@ -252,8 +250,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The `all_pairs` bound: the crossing cluster is a ∪ b for every a at or below l and b at or below r,
-/// but l ∪ r. At least as tight as `joint`. O(n²) marginal likelihoods, O(n · width) memory.
+/// The `all_pairs` bound: the crossing cluster is a ∪ b for every a at or below l and b at or below
+/// r, but l ∪ r. At least as tight as `joint`. O(n²) marginal likelihoods, O(n · width) memory.
 template <class Family>
 [[nodiscard]] double all_pairs_evidence_bound(const tree& t, const tree_posterior& p,
                                               const table_view& X, const Family& family,
@@ -281,10 +279,10 @@ template <class Family>
         if (a == l && b == r) continue;
         std::copy_n(statistics[a], model.width(), crossing.data());
         model.merge(crossing.data(), statistics[b]);
-        sum = detail::log_add_exp(
-            sum, detail::log_one_cluster(p.alpha, t.size(a) + t.size(b),
-                                         model.log_marginal(crossing.data())) +
-                     beside_a + beside_b);
+        sum =
+            detail::log_add_exp(sum, detail::log_one_cluster(p.alpha, t.size(a) + t.size(b),
+                                                             model.log_marginal(crossing.data())) +
+                                         beside_a + beside_b);
         progress.tick();
       }
       progress.advance(t.is_leaf(a) ? t.size(r) : 0);

@@ -40,8 +40,8 @@ template <class Family>
     progress.advance(1);
     progress.tick();
   });
-  g.alpha = expected_clusters / p.alpha -
-            detail::digamma_ratio(p.alpha, static_cast<double>(t.leaves()));
+  g.alpha =
+      expected_clusters / p.alpha - detail::digamma_ratio(p.alpha, static_cast<double>(t.leaves()));
   progress.finish();
   return g;
 }

@@ -25,12 +25,14 @@ struct tree_posterior {
   double alpha = 1.0;
   std::vector<double> log_marginal;  ///< log p(X_k | H_k), nats
   std::vector<double> log_tree;      ///< log p̃_T(k) (Lee & Choi 2015, eq. 9), nats
-  /// log of p(k is one cluster) against p(k is split), given the rows below k: -log d; +inf at leaves
+  /// log of p(k is one cluster) against p(k is split), given the rows below k: -log d; +inf at
+  /// leaves
   std::vector<double> log_odds;
-  /// Probability that exactly the leaves of k form a cluster; sums to the expected number of clusters.
+  /// Probability that exactly the leaves of k form a cluster; sums to the expected number of
+  /// clusters.
   std::vector<double> omega;
-  /// Probability that the leaves of k are not all in one cluster, in [0, 1]; never larger than at the
-  /// parent; 0 at leaves.
+  /// Probability that the leaves of k are not all in one cluster, in [0, 1]; never larger than at
+  /// the parent; 0 at leaves.
   std::vector<double> height;
   /// Lower bound of the DP mixture's log evidence (Heller & Ghahramani 2005, corollary 1), nats.
   double log_evidence_bound = 0.0;
@@ -63,8 +65,7 @@ inline void climb(const tree& t, tree_posterior& p) {
       p.log_tree[at(k)] = together;
       p.log_odds[at(k)] = std::numeric_limits<double>::infinity();
     } else {
-      p.log_odds[at(k)] =
-          (together - p.log_tree[at(t.left(k))]) - p.log_tree[at(t.right(k))];
+      p.log_odds[at(k)] = (together - p.log_tree[at(t.left(k))]) - p.log_tree[at(t.right(k))];
       p.log_tree[at(k)] = together + softplus(-p.log_odds[at(k)]);
     }
   }
@@ -112,14 +113,15 @@ template <class Family>
   });
   detail::climb(t, p);
   detail::descend(t, p);
-  for (const index_t root : t.roots()) p.log_evidence_bound += p.log_tree[static_cast<std::size_t>(root)];
+  for (const index_t root : t.roots())
+    p.log_evidence_bound += p.log_tree[static_cast<std::size_t>(root)];
   p.log_evidence_bound -= detail::log_gamma_ratio(p.alpha, static_cast<double>(t.leaves()));
   progress.finish();
   return p;
 }
 
-/// The most probable partition among those the tree allows (bottom-up maximum; not always the cut at
-/// r < 0.5). Nodes of the cut. O(nodes).
+/// The most probable partition among those the tree allows (bottom-up maximum; not always the cut
+/// at r < 0.5). Nodes of the cut. O(nodes).
 [[nodiscard]] inline std::vector<index_t> map_nodes(const tree& t, const tree_posterior& p) {
   const auto at = [](index_t k) { return static_cast<std::size_t>(k); };
   // excess = M_k - log p̃_T(k) <= 0, so that nothing large is subtracted
@@ -147,8 +149,8 @@ template <class Family>
       t, [&](index_t k) { return p.log_odds[static_cast<std::size_t>(k)] >= log_odds; });
 }
 
-/// The cut into `count` clusters that splits the node with the largest log d first, of equal ones the
-/// latest.
+/// The cut into `count` clusters that splits the node with the largest log d first, of equal ones
+/// the latest.
 [[nodiscard]] inline std::vector<index_t> nodes_at_count(const tree& t, const tree_posterior& p,
                                                          index_t count) {
   return nodes_by_splitting(t, count, [&p](index_t a, index_t b) {

@@ -85,8 +85,8 @@ template <class Family>
     team.run(
         rows.chunks(),
         [&](int, index_t c) {
-          rows.score(cluster, log_marginal, c * rows.chunk, std::min(rows.size(), (c + 1) * rows.chunk),
-                     [&](index_t i, double value) {
+          rows.score(cluster, log_marginal, c * rows.chunk,
+                     std::min(rows.size(), (c + 1) * rows.chunk), [&](index_t i, double value) {
                        double& sum = density[static_cast<std::size_t>(i)];
                        sum = detail::log_add_exp(sum, log_weight + value);
                      });

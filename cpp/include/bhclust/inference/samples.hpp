@@ -19,8 +19,8 @@ namespace bhclust {
   return nodes_from_top(t, [&](index_t k) { return random.uniform() < p.r(k); });
 }
 
-/// Labels of `count` sampled partitions, count × leaves, row after row; the same for a seed on every
-/// platform. O(count · nodes).
+/// Labels of `count` sampled partitions, count × leaves, row after row; the same for a seed on
+/// every platform. O(count · nodes).
 [[nodiscard]] inline std::vector<index_t> sample_partitions(const tree& t, const tree_posterior& p,
                                                             index_t count, std::uint64_t seed) {
   require(count >= 1, "n_samples must be at least 1");
