@@ -1,0 +1,345 @@
+/// @file
+/// Normal rows of full covariance with the conjugate prior, bound to a number of columns.
+#pragma once
+
+#include <bhclust/detail/cholesky.hpp>
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/lane_store.hpp>
+#include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/normal_inverse_wishart_kernel.hpp>
+#include <bhclust/detail/special.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// Statistics: n, the mean as pairs (d high parts, d low parts), the scatter about the mean as a
+/// lower triangle. Scores are taken in units of the prior: Ψ = L Lᵀ, S ← L⁻¹ S L⁻ᵀ; then
+/// determinants are those of I + S, whose digits do not depend on the scale of the data.
+class normal_inverse_wishart_model {
+  using self = normal_inverse_wishart_model;
+
+ public:
+  template <class Score>
+  using store =
+      store_of_lanes<self, normal_inverse_wishart_kernel<self>, Score, cluster_store<self, Score>>;
+
+  normal_inverse_wishart_model(std::vector<double> mean, double kappa, double nu,
+                               std::vector<double> psi_factor)
+      : mean_(std::move(mean)),
+        kappa_(kappa),
+        nu_(nu),
+        factor_(std::move(psi_factor)),
+        log_det_psi_(log_determinant(factor_.data(), d())) {}
+
+  [[nodiscard]] index_t d() const noexcept { return static_cast<index_t>(mean_.size()); }
+  [[nodiscard]] index_t width() const noexcept { return 1 + 2 * d() + triangle(d()); }
+  [[nodiscard]] const std::vector<double>& mean() const noexcept { return mean_; }
+  [[nodiscard]] double kappa() const noexcept { return kappa_; }
+  [[nodiscard]] double nu() const noexcept { return nu_; }
+
+  void observe(const row_view& row, double* t) const noexcept {
+    const double n = t[0] + 1.0;
+    double* s = scatter(t);
+    for (index_t i = 0; i < d(); ++i) {
+      const double step = (row.value(i) - t[1 + i]) - low(t)[i];
+      for (index_t k = 0; k <= i; ++k) {
+        *s++ += step * ((row.value(k) - t[1 + k]) - low(t)[k]) * (t[0] / n);
+      }
+    }
+    for (index_t i = 0; i < d(); ++i) {
+      add_to_pair(t[1 + i], low(t)[i], ((row.value(i) - t[1 + i]) - low(t)[i]) / n);
+    }
+    t[0] = n;
+  }
+
+  void merge(double* t, const double* s) const noexcept {
+    if (s[0] == 0.0) return;
+    if (t[0] == 0.0) {
+      std::copy_n(s, width(), t);
+      return;
+    }
+    const double n = t[0] + s[0];
+    const index_t size = triangle(d());
+    for (index_t e = 0; e < size; ++e) scatter(t)[e] += scatter(s)[e];
+    add_between(t, s, t[0] * s[0] / n);
+    shift_mean(t, s, s[0] / n);
+    t[0] = n;
+  }
+
+  void remove(double* t, const double* s) const noexcept {
+    if (s[0] == 0.0) return;
+    const double left = t[0] - s[0];
+    if (left < 0.5) {
+      std::fill_n(t, width(), 0.0);
+      return;
+    }
+    const index_t size = triangle(d());
+    for (index_t e = 0; e < size; ++e) scatter(t)[e] -= scatter(s)[e];
+    add_between(t, s, -(t[0] * s[0] / left));
+    if (left < 1.5) std::fill_n(scatter(t), size, 0.0);
+    for (index_t i = 0; i < d(); ++i) {
+      double& diagonal = scatter(t)[triangle(i) + i];
+      diagonal = std::max(0.0, diagonal);
+    }
+    shift_mean(t, s, -(s[0] / left));
+    t[0] = left;
+  }
+
+  [[nodiscard]] double log_marginal(const double* t) const {
+    if (t[0] == 0.0) return 0.0;
+    const index_t size = triangle(d());
+    std::vector<double> work(static_cast<std::size_t>(size + d()));
+    double* a = work.data();
+    double* y = a + size;
+    for (index_t i = 0; i < d(); ++i) {
+      y[i] = (t[1 + i] - mean_[static_cast<std::size_t>(i)]) + low(t)[i];
+    }
+    solve_lower(factor_.data(), y, d());
+    std::copy_n(scatter(t), size, a);
+    whiten(factor_.data(), a, d());
+    return size_term(t[0]) - 0.5 * (nu_ + t[0]) * white_log_det_growth(t[0], a, y);
+  }
+
+  /// Fields: mean (d), kappa, nu, psi (d × d, the entries taken as independent).
+  [[nodiscard]] index_t gradient_size() const noexcept { return d() + 2 + d() * d(); }
+
+  /// With P = Ψ_n⁻¹, y the mean's distance from the prior's and ν_n = ν + n: ∂/∂mean = ν_n w P y,
+  /// ∂/∂kappa = d/2 (1/κ - 1/κ_n) - ν_n/2 (n/κ_n)² yᵀ P y, ∂/∂nu by digammas and the growth of the
+  /// determinant, ∂/∂psi = ν/2 Ψ⁻¹ - ν_n/2 P. O(d³).
+  void add_gradient(const double* t, double weight, double* g) const {
+    if (t[0] == 0.0) return;
+    const double n = t[0];
+    const auto dim = static_cast<double>(d());
+    std::vector<double> y(static_cast<std::size_t>(d()));
+    for (index_t i = 0; i < d(); ++i) {
+      y[static_cast<std::size_t>(i)] = (t[1 + i] - mean_[static_cast<std::size_t>(i)]) + low(t)[i];
+    }
+    std::vector<double> white(scatter(t), scatter(t) + triangle(d())), offset_white = y;
+    whiten(factor_.data(), white.data(), d());
+    solve_lower(factor_.data(), offset_white.data(), d());
+    const std::vector<double> inverse = posterior_inverse(n, white, offset_white);
+    std::vector<double> pull(static_cast<std::size_t>(d()));  // P y
+    for (index_t i = 0; i < d(); ++i) {
+      pull[static_cast<std::size_t>(i)] = dot(inverse.data() + i * d(), y.data(), d());
+    }
+    const double distance = dot(pull.data(), y.data(), d());
+    const double nu_n = nu_ + n;
+    const double share = n / (kappa_ + n);
+    for (index_t i = 0; i < d(); ++i) {
+      g[i] += weight * nu_n * mean_weight(n) * pull[static_cast<std::size_t>(i)];
+    }
+    g[d()] += weight * 0.5 * (dim * share / kappa_ - nu_n * share * share * distance);
+    double degrees = -white_log_det_growth(n, white.data(), offset_white.data());
+    for (index_t i = 0; i < d(); ++i) {
+      degrees += digamma_ratio(0.5 * (nu_ - static_cast<double>(i)), 0.5 * n);
+    }
+    g[d() + 1] += weight * 0.5 * degrees;
+    const std::vector<double> prior = prior_inverse();
+    for (index_t e = 0; e < d() * d(); ++e) {
+      const auto at = static_cast<std::size_t>(e);
+      g[d() + 2 + e] += weight * 0.5 * (nu_ * prior[at] - nu_n * inverse[at]);
+    }
+  }
+
+  /// What of log_marginal depends on n alone.
+  [[nodiscard]] double size_term(double n) const {
+    const auto dim = static_cast<double>(d());
+    return log_multigamma_ratio(0.5 * nu_, 0.5 * n, d()) - 0.5 * n * (dim * ln_pi + log_det_psi_) -
+           0.5 * dim * log1p_ratio(n, kappa_);
+  }
+
+  /// κn / (κ + n): what the mean's distance from the prior's weighs.
+  [[nodiscard]] double mean_weight(double n) const noexcept { return kappa_ / (kappa_ + n) * n; }
+
+  /// log |Ψ_n| - log |Ψ| >= 0 of the scatter `a` about a mean at `y` from the prior's, all in units
+  /// of the prior; both are overwritten. The mean's distance enters as a rank-one update, as it may
+  /// be far greater than the scatter. O(d³).
+  [[nodiscard]] double white_log_det_growth(double n, double* a, double* y) const noexcept {
+    double growth = 0.0;
+    double distance = 0.0;
+    for (index_t i = 0; i < d(); ++i) {
+      factor_row_one_plus(a, i, 0.0);
+      const double* row = a + triangle(i);
+      y[i] -= dot(row, y, i);
+      growth += std::log1p(row[i]);
+      distance += y[i] * y[i] / (1.0 + row[i]);
+    }
+    return growth + std::log1p(mean_weight(n) * distance);
+  }
+
+  /// y ← x - from in units of the prior; y may be x.
+  void whiten_offset(const double* x, const double* from, double* y) const noexcept {
+    for (index_t i = 0; i < d(); ++i) y[i] = x[i] - from[i];
+    solve_lower(factor_.data(), y, d());
+  }
+
+  /// -n/2 log |C|, C = S/n + E: the covariance of the cluster, smoothed by a hundredth of Ψ/ν,
+  /// which is typical of the covariance within a cluster; so divergences are free of units.
+  [[nodiscard]] double potential(const double* t) const {
+    if (t[0] == 0.0) return 0.0;
+    std::vector<double> c(static_cast<std::size_t>(triangle(d())));
+    covariance(t, c.data());
+    return -0.5 * t[0] * (smoothed_log_det(c.data()) + log_det_psi_);
+  }
+
+  /// ½ Σ n_i (log |C| - log |C_i|) over both clusters, split at the pooled covariance W within
+  /// them: what their means' distance adds, and what their covariances' difference adds. All terms
+  /// are
+  /// >= 0, so none cancels. O(d³).
+  [[nodiscard]] double divergence(const double* t, const double* s) const {
+    if (t[0] == 0.0 || s[0] == 0.0) return 0.0;
+    const double n = t[0] + s[0];
+    const index_t size = triangle(d());
+    std::vector<double> work(static_cast<std::size_t>(4 * size + d()));
+    double* c0 = work.data();
+    double* c1 = c0 + size;
+    double* within = c1 + size;
+    double* difference = within + size;
+    double* apart = difference + size;
+    covariance(t, c0);
+    covariance(s, c1);
+    for (index_t e = 0; e < size; ++e) {
+      within[e] = (t[0] * c0[e] + s[0] * c1[e]) / n;
+      difference[e] = c0[e] - c1[e];
+    }
+    const double log_det = smoothed_log_det(within);
+    for (index_t i = 0; i < d(); ++i) apart[i] = offset(t, s, i);
+    solve_lower(factor_.data(), apart, d());
+    solve_lower(within, apart, d());
+    const double between = n * std::log1p(t[0] * s[0] / (n * n) * dot(apart, apart, d()));
+    if (t[0] == 1.0 && s[0] == 1.0) return 0.5 * between;
+    whiten(within, difference, d());
+    double* scratch = within;
+    return 0.5 * (between + (t[0] * covariance_gap(difference, s[0] / n, c0, log_det, scratch) +
+                             s[0] * covariance_gap(difference, -(t[0] / n), c1, log_det, scratch)));
+  }
+
+ private:
+  /// L⁻ᵀ · inner⁻¹ · L⁻¹, full d × d, row after row; an empty inner inverse is the identity.
+  [[nodiscard]] std::vector<double> inverse_from(const std::vector<double>& inner_inverse) const {
+    std::vector<double> result(static_cast<std::size_t>(d() * d()));
+    std::vector<double> column(static_cast<std::size_t>(d()));
+    for (index_t k = 0; k < d(); ++k) {
+      std::fill(column.begin(), column.end(), 0.0);
+      column[static_cast<std::size_t>(k)] = 1.0;
+      solve_lower(factor_.data(), column.data(), d());
+      if (!inner_inverse.empty()) {
+        std::vector<double> middle(column.size());
+        for (index_t i = 0; i < d(); ++i) {
+          middle[static_cast<std::size_t>(i)] =
+              dot(inner_inverse.data() + i * d(), column.data(), d());
+        }
+        column = std::move(middle);
+      }
+      solve_upper(factor_.data(), column.data(), d());
+      for (index_t i = 0; i < d(); ++i) {
+        result[static_cast<std::size_t>(i * d() + k)] = column[static_cast<std::size_t>(i)];
+      }
+    }
+    return result;
+  }
+
+  /// Ψ⁻¹.
+  [[nodiscard]] std::vector<double> prior_inverse() const { return inverse_from({}); }
+
+  /// Ψ_n⁻¹ from the scatter and the mean's distance in units of the prior.
+  [[nodiscard]] std::vector<double> posterior_inverse(double n, const std::vector<double>& white,
+                                                      const std::vector<double>& y) const {
+    std::vector<double> inner = white;  // I + S + w y yᵀ
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k) {
+        inner[static_cast<std::size_t>(triangle(i) + k)] +=
+            mean_weight(n) * y[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(k)] +
+            (i == k ? 1.0 : 0.0);
+      }
+    }
+    cholesky(inner.data(), d(), 1.0);
+    std::vector<double> inverse(static_cast<std::size_t>(d() * d()));
+    std::vector<double> column(static_cast<std::size_t>(d()));
+    for (index_t k = 0; k < d(); ++k) {
+      std::fill(column.begin(), column.end(), 0.0);
+      column[static_cast<std::size_t>(k)] = 1.0;
+      solve_lower(inner.data(), column.data(), d());
+      solve_upper(inner.data(), column.data(), d());
+      for (index_t i = 0; i < d(); ++i) {
+        inverse[static_cast<std::size_t>(i * d() + k)] = column[static_cast<std::size_t>(i)];
+      }
+    }
+    return inverse_from(inverse);
+  }
+
+  [[nodiscard]] double* low(double* t) const noexcept { return t + 1 + d(); }
+  [[nodiscard]] const double* low(const double* t) const noexcept { return t + 1 + d(); }
+  [[nodiscard]] double* scatter(double* t) const noexcept { return t + 1 + 2 * d(); }
+  [[nodiscard]] const double* scatter(const double* t) const noexcept { return t + 1 + 2 * d(); }
+
+  /// Coordinate i of the means' difference.
+  [[nodiscard]] double offset(const double* t, const double* s, index_t i) const noexcept {
+    return (t[1 + i] - s[1 + i]) + (low(t)[i] - low(s)[i]);
+  }
+
+  void add_between(double* t, const double* s, double weight) const noexcept {
+    double* e = scatter(t);
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k) *e++ += offset(t, s, i) * offset(t, s, k) * weight;
+    }
+  }
+
+  /// Moves t's mean towards s's by a share of their distance.
+  void shift_mean(double* t, const double* s, double share) const noexcept {
+    for (index_t i = 0; i < d(); ++i) {
+      add_to_pair(t[1 + i], low(t)[i], -(offset(t, s, i) * share));
+    }
+  }
+
+  /// c ← the cluster's covariance in units of the prior, not smoothed.
+  void covariance(const double* t, double* c) const noexcept {
+    const index_t size = triangle(d());
+    for (index_t e = 0; e < size; ++e) c[e] = scatter(t)[e] / t[0];
+    if (t[0] > 1.0) whiten(factor_.data(), c, d());
+  }
+
+  /// E in units of the prior.
+  [[nodiscard]] double smoothing() const noexcept { return 0.01 / nu_; }
+
+  /// Smooths a covariance and replaces it by its Cholesky factor; its log determinant.
+  double smoothed_log_det(double* c) const noexcept {
+    for (index_t i = 0; i < d(); ++i) c[triangle(i) + i] += smoothing();
+    cholesky(c, d(), smoothing());
+    return log_determinant(c, d());
+  }
+
+  /// tr(B) - log |I + B| >= 0 for I + B = W⁻¹ C_i, B = share · `difference`. `c` = C_i, unsmoothed,
+  /// is for the case that I + B is too near singular to be factored; it and `scratch` are
+  /// overwritten.
+  double covariance_gap(const double* difference, double share, double* c, double log_det_within,
+                        double* scratch) const noexcept {
+    constexpr double lowest = -0.75;
+    const index_t size = triangle(d());
+    double trace = 0.0;
+    double gap = 0.0;
+    bool near_singular = false;
+    for (index_t e = 0; e < size; ++e) scratch[e] = share * difference[e];
+    for (index_t i = 0; i < d(); ++i) trace += scratch[triangle(i) + i];
+    for (index_t i = 0; i < d(); ++i) {
+      const double removed = factor_row_one_plus(scratch, i, lowest);
+      const double more = scratch[triangle(i) + i];
+      near_singular = near_singular || more == lowest;
+      gap += removed + log1p_gap(more);
+    }
+    if (near_singular) gap = trace - (smoothed_log_det(c) - log_det_within);
+    return std::max(0.0, gap);
+  }
+
+  std::vector<double> mean_;
+  double kappa_, nu_;
+  std::vector<double> factor_;  ///< L
+  double log_det_psi_;
+};
+
+}  // namespace bhclust::detail
