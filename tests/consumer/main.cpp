@@ -1,9 +1,6 @@
 // A stranger's program: clusters one table with a family of the library and with one of its own,
 // and exits with 0 if both find the two groups and agree on the evidence.
-#include <bhclust/algorithm/greedy.hpp>
-#include <bhclust/family/exponential_gamma.hpp>
-#include <bhclust/inference/posterior.hpp>
-#include <bhclust/version.hpp>
+#include <bhclust/bhclust.hpp>
 
 #include <cmath>
 #include <iostream>

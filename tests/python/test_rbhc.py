@@ -67,8 +67,7 @@ def test_the_chain_makes_one_tree_with_the_divergences_of_its_merges(name: str) 
         tolerance = tolerance_of(case, potential)
         assert (tree.n_leaves, tree.n_merges) == (n, n - 1)
         assert close(tree.cost, costs_of(pairs(tree), n, potential), 1e-9, 1e3 * tolerance / 1e-9)
-        if name == "NormalKnownVariance":
-            twin.reciprocal_excess(pairs(tree), n, potential, tol=tolerance)
+        twin.reciprocal_excess(pairs(tree), n, potential, tol=tolerance)
 
     check()
 

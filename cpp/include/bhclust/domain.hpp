@@ -89,7 +89,13 @@ namespace detail {
 }
 
 [[noreturn, gnu::cold]] inline void refuse_cell(const std::string& family, const domain& d,
-                                                index_t row, index_t column, double x) {
+                                                bool sparse, index_t row, index_t column,
+                                                double x) {
+  if (is_missing(x) && d.missing) {
+    throw cell_error(row, column,
+                     "is NaN; sparse tables take no missing values: drop or impute the row, or "
+                     "give a dense table (X.toarray())");
+  }
   if (is_missing(x) && !d.missing) {
     throw cell_error(row, column,
                      "is NaN; " + family +
@@ -98,7 +104,7 @@ namespace detail {
   }
   throw cell_error(row, column,
                    "is " + number(x) + "; " + family + " takes " + wanted(d.cells) +
-                       (d.missing ? " or NaN for missing" : ""));
+                       (d.missing && !sparse ? " or NaN for missing" : ""));
 }
 
 inline void check_row_layout(const row_view& row, index_t i) {
@@ -130,7 +136,7 @@ inline void check_table(const table_view& X, const domain& d, const std::string&
     for (index_t k = 0; k < row.stored(); ++k) {
       const double x = row.value(k);
       const bool good = is_missing(x) ? d.missing && !row.sparse() : detail::holds(d.cells, x);
-      if (!good) detail::refuse_cell(family, d, i, row.column(k), x);
+      if (!good) detail::refuse_cell(family, d, row.sparse(), i, row.column(k), x);
     }
   }
 }

@@ -72,11 +72,12 @@ class chain_run {
     while (clusters_.live() > 1) {
       if (chain_.empty()) chain_.push_back({infinite, oldest()});
       const neighbour next = search();
-      const bool forward = next.node >= 0 && next.cost < chain_.back().cost && !on_chain(next.node);
-      if (forward) {
-        chain_.push_back(next);
-      } else {
+      if (next.node < 0 || !(next.cost < chain_.back().cost)) {
         close();
+      } else if (on_chain(next.node)) {
+        cut_back_to(next);
+      } else {
+        chain_.push_back(next);
       }
     }
     return std::move(grown_).finish();
@@ -134,7 +135,15 @@ class chain_run {
     }
   }
 
-  [[nodiscard]] neighbour take() {
+  /// Where d* is not reducible, a cluster made since may lie nearer to the tip than the tip's
+  /// predecessor does, or rounding may say so: the tip goes behind its neighbour.
+  void cut_back_to(const neighbour& next) {
+    const index_t tip = take().node;
+    while (chain_.back().node != next.node) take();
+    chain_.push_back({next.cost, tip});
+  }
+
+  neighbour take() {
     const neighbour end = chain_.back();
     chain_.pop_back();
     mark(end.node, 0);

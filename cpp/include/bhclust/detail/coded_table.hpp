@@ -140,7 +140,8 @@ class coded_table {
       joint *= here;
     }
     close_group(static_cast<index_t>(levels_.size()), joint);
-    require(group_start_.back() < (index_t{1} << 32U),
+    constexpr index_t most_codes = 4294967296;  // 2^32, the range of `code`
+    require(group_start_.back() < most_codes,
             "X has more than 2^32 distinct cells; round its values or split the table");
   }
 

@@ -31,7 +31,7 @@ class function_tables {
  public:
   /// Tables are as long as a budget of a few megabytes allows for this many columns.
   explicit function_tables(index_t columns)
-      : size_(std::clamp<index_t>((index_t{1} << 20U) / std::max<index_t>(columns, 1), 16, 4096)) {}
+      : size_(std::clamp<index_t>(budget / std::max<index_t>(columns, 1), 16, 4096)) {}
   function_tables(const function_tables&) = delete;
   function_tables& operator=(const function_tables&) = delete;
   function_tables(function_tables&&) = default;
@@ -52,6 +52,8 @@ class function_tables {
   }
 
  private:
+  static constexpr index_t budget = 1000000;  ///< entries of all columns' tables of one kind
+
   /// Which function, and its parameters.
   using key = std::array<double, 3>;
 

@@ -108,6 +108,7 @@ struct ExponentialGamma {
 
   [[nodiscard]] auto bind(index_t columns) const {
     std::vector<detail::exponential_gamma_column> all;
+    all.reserve(static_cast<std::size_t>(columns));
     for (index_t j = 0; j < columns; ++j) all.push_back({shape[j], rate[j]});
     return independent<detail::exponential_gamma_column>(std::move(all));
   }
