@@ -178,8 +178,9 @@ TEST_CASE("domain: codes with a gap are counted, not stumbled over") {
   const auto model = bhclust::bind(family, X.view());
   CHECK(model.width() == 6);
   family.levels = 5.0;
-  check_refused([&] { bhclust::check_data(family, X.view()); },
-                {"row 1, column 0 is 5", "levels is 5"});
+  check_refused(
+      [&] { bhclust::check_data(family, X.view()); },
+      {"row 1, column 0 is 5", "levels is 5", "raise levels, or renumber the codes from 0"});
   family.levels = 2.0;
   check_refused([&] { bhclust::check_data(family, X.view()); }, {"row 1, column 0 is 5"});
 }
@@ -190,4 +191,13 @@ TEST_CASE("domain: continuous data are no categories") {
   family.levels = 3.0;
   check_refused([&] { bhclust::check_data(family, X.view()); },
                 {"X: row 2, column 0 is 0.37", "CategoricalDirichlet takes level codes"});
+}
+
+TEST_CASE("domain: a zero row has no direction, a long one is not normalised") {
+  const table X({0.6, 0.8, 0.0, 0.0}, 2);
+  check_refused([&] { bhclust::check_data(bhclust::VonMisesFisher{}, X.view()); },
+                {"row 1 has length 0", "a zero row has no direction, drop it"});
+  const table Y({0.6, 0.8, 3.0, 4.0}, 2);
+  check_refused([&] { bhclust::check_data(bhclust::VonMisesFisher{}, Y.view()); },
+                {"row 1 has length 5", "divide each row by its length"});
 }
