@@ -46,7 +46,7 @@ class product_model {
   template <class Score>
   class store;
 
-  product_model(const std::vector<product_block>& blocks) {
+  explicit product_model(const std::vector<product_block>& blocks) {
     for (const auto& block : blocks) {
       models_.push_back(bhclust::bind(block.family, static_cast<index_t>(block.columns.size())));
       columns_.push_back(block.columns);
@@ -171,7 +171,7 @@ struct Product {
 
   [[nodiscard]] detail::product_model bind(index_t columns) const {
     check_columns(columns);
-    return {blocks};
+    return detail::product_model(blocks);
   }
 
   /// Checks each block's columns by its family; messages name the column of the whole table.
