@@ -94,6 +94,35 @@ struct divergence_family : bare_family {
   }
 };
 
+/// Costs of Ward's merges on a line, where only neighbours merge: sizes and means from left to
+/// right.
+std::vector<double> ward_on_a_line(std::vector<double> cells) {
+  std::sort(cells.begin(), cells.end());
+  std::vector<std::pair<double, double>> clusters;
+  for (const double x : cells) clusters.emplace_back(1.0, x);
+  std::vector<double> costs;
+  while (clusters.size() > 1) {
+    double least = infinite;
+    std::size_t best = 0;
+    for (std::size_t i = 0; i + 1 < clusters.size(); ++i) {
+      const auto& [n, x] = clusters[i];
+      const auto& [m, y] = clusters[i + 1];
+      const double cost = 0.5 * n * m / (n + m) * (y - x) * (y - x);
+      if (cost < least) {
+        least = cost;
+        best = i;
+      }
+    }
+    auto& [n, x] = clusters[best];
+    const auto [m, y] = clusters[best + 1];
+    x = (n * x + m * y) / (n + m);
+    n += m;
+    clusters.erase(clusters.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    costs.push_back(least);
+  }
+  return costs;
+}
+
 struct cancelled {};
 
 }  // namespace
@@ -199,10 +228,12 @@ TEST_CASE("relaxed: λ = +inf is one tree, a tiny λ joins what is equal") {
     for (const double cost : forest.cost()) CHECK(cost == 0.0);
     const auto half = relaxed_bhc(X.view(), family, by(method, 1.0));
     CHECK(labels_of_roots(half) == std::vector<index_t>{0, 1, 0, 1, 1, 0});
-    // a merge that costs λ exactly is not made: 1 and 2 cost ¼ before the second 2 joins
+    // a merge that costs λ exactly is not made
     const table Y({1.0, 2.0}, 1);
-    CHECK(relaxed_bhc(Y.view(), family, by(method, 0.25)).merges() == 0);
-    CHECK(relaxed_bhc(Y.view(), family, by(method, 0.25000001)).merges() == 1);
+    const double cost = relaxed_bhc(Y.view(), family, by(method)).cost()[0];
+    CHECK(near(cost, 0.25, 0.0, 1e-15));
+    CHECK(relaxed_bhc(Y.view(), family, by(method, cost)).merges() == 0);
+    CHECK(relaxed_bhc(Y.view(), family, by(method, std::nextafter(cost, 1.0))).merges() == 1);
   }
 }
 
@@ -251,7 +282,7 @@ TEST_CASE("relaxed: one row, two rows") {
     CHECK(relaxed_bhc(bhclust::rows(cells.data(), 1, 1), family, by(method)).merges() == 0);
     const auto two = relaxed_bhc(bhclust::rows(cells.data(), 2, 1), family, by(method));
     CHECK(two.children() == std::vector<index_t>{0, 1});
-    CHECK(two.cost() == std::vector<double>{1.0});
+    CHECK(near(two.cost()[0], 1.0, 1.0, 1e-15));
     CHECK_THROWS_WITH_AS(
         static_cast<void>(relaxed_bhc(bhclust::rows(cells.data(), 0, 1), family, by(method))),
         doctest::Contains("X has no rows"), std::invalid_argument);
@@ -317,6 +348,25 @@ TEST_CASE("relaxed: dead slots are dropped without a trace") {
     const auto b = sorted(greedy.cost());
     REQUIRE(a.size() == at(rows - 1));
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(near(a[i], b[i], 1.0));
+  }
+}
+
+TEST_CASE("relaxed: thousands of rows on a line, where Ward's method is simple") {
+  const auto cells = groups_of_reals(2500);
+  const auto wanted = sorted(ward_on_a_line(cells));
+  const table X(cells, 1);
+  for (const auto method : {relaxed_method::nn_chain, relaxed_method::greedy}) {
+    for (const int threads : {1, 3}) {
+      const auto found = sorted(
+          relaxed_bhc(X.view(), bhclust::NormalKnownVariance{}, by(method, infinite, threads))
+              .cost());
+      REQUIRE(found.size() == wanted.size());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (!near(found[i], wanted[i], 0.0, 1e-9)) ++wrong;
+      }
+      CHECK(wrong == 0);
+    }
   }
 }
 
