@@ -260,11 +260,11 @@ def plan(sizes: Sequence[int], threads: Sequence[int]) -> list[list[Cell]]:
     return groups
 
 
-def turns(groups: list[list[Cell]]) -> Iterator[Cell]:
+def turns(groups: list[list[Cell]], rounds: int) -> Iterator[Cell]:
     """Round by round; within a round the order of a group's cells is another each time."""
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         for group in groups:
-            start = turn * len(group) // ROUNDS
+            start = turn * len(group) // rounds
             yield from (
                 cell
                 for cell in group[start:] + group[:start]
@@ -288,9 +288,9 @@ def expected_seconds(cell: Cell, cells: Sequence[Cell]) -> float:
     return last.time * (cell.rows / last.rows) ** 2
 
 
-def fill(groups: list[list[Cell]], folder: str, patience: float) -> None:
+def fill(groups: list[list[Cell]], folder: str, patience: float, rounds: int) -> None:
     cells = [cell for group in groups for cell in group]
-    for cell in turns(groups):
+    for cell in turns(groups, rounds):
         if cell.may_be_left_out and not cell.seconds:
             cell.left_out = expected_seconds(cell, cells) > patience
             if cell.left_out:
@@ -396,6 +396,7 @@ class Run:
     """How the run went."""
 
     patience: float
+    rounds: int
     minutes: float
     loads: tuple[float, float]
 
@@ -407,7 +408,8 @@ def notes(groups: list[list[Cell]], run: Run) -> list[str]:
     lines = [
         f"{date.today()}, {processor()}, {cores()} cores, {platform.system()}, "
         f"Python {platform.python_version()}, {versions}.",
-        f"Medians of {ROUNDS} calls, of {2 * ROUNDS} to {ROUNDS * SHORT_CALLS} of those below "
+        f"Medians of {run.rounds} calls, "
+        f"of {2 * run.rounds} to {run.rounds * SHORT_CALLS} of those below "
         f"{SHORT_SECONDS:g} s. "
         f"{spread_note(groups)} "
         f"The run took {run.minutes:.1f} minutes; the machine's load was {run.loads[0]:.1f} before "
@@ -467,6 +469,9 @@ def arguments() -> argparse.Namespace:
         metavar="S",
         help="leave out what would take longer, but SciPy and the most threads [%(default)g s]",
     )
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, metavar="K", help=f"rounds over everything [{ROUNDS}]"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the Markdown there as well")
     parser.add_argument("--job", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -486,8 +491,8 @@ def main() -> int:
     before, start = load(), perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         run_job({"do": "draw", "sizes": sizes, "folder": folder})
-        fill(groups, folder, options.patience)
-    run = Run(options.patience, (perf_counter() - start) / 60, (before, load()))
+        fill(groups, folder, options.patience, options.rounds)
+    run = Run(options.patience, options.rounds, (perf_counter() - start) / 60, (before, load()))
     text = report(groups, run)
     print(text, end="")
     if options.out is not None:

@@ -34,6 +34,7 @@ def posterior(
     *,
     alpha: float = 1.0,
     names: Sequence[str] | None = None,
+    resolve: bool = False,
     progress: Progress | None = None,
 ) -> Posterior:
     """The posterior over the partitions that any binary tree allows.
@@ -49,6 +50,9 @@ def posterior(
         Concentration of the Dirichlet process, above 0.
     names : sequence of str, optional
         The rows' names in the Newick text; without them its leaves are row numbers.
+    resolve : bool
+        Join the children of a node of the Newick text with more than two, as at the root of an
+        unrooted phylogeny, from left to right; else it is refused.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -65,7 +69,7 @@ def posterior(
     -----
     O(n · width) time for statistics of ``width`` numbers; O(n) memory.
     """
-    grown = _as_tree(tree, names)
+    grown = _as_tree(tree, names, resolve)
     table = as_table(X)
     model = resolve_family(family, table)
     value = check_alpha(alpha)
@@ -73,11 +77,12 @@ def posterior(
     return Posterior(grown, found, table, model)
 
 
-def _as_tree(tree: Any, names: Sequence[str] | None) -> Tree:
+def _as_tree(tree: Any, names: Sequence[str] | None, resolve: bool) -> Tree:
     if isinstance(tree, Tree):
         return tree
     if isinstance(tree, str):
-        return Tree.from_newick(tree, names=None if names is None else [str(n) for n in names])
+        row_names = None if names is None else [str(name) for name in names]
+        return Tree.from_newick(tree, names=row_names, resolve=resolve)
     return Tree.from_linkage(tree)
 
 

@@ -167,6 +167,31 @@ def _series_values(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
+def _check_csr(matrix: Any, argument: str) -> None:
+    """Refuse arrays that do not fit together, which SciPy's own functions would follow blindly."""
+    indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
+    n_rows, n_columns = matrix.shape
+    stored = min(indices.size, np.asarray(matrix.data).size)
+    if indptr.size != n_rows + 1 or indptr[0] != 0 or indptr[-1] > stored:
+        raise ValueError(
+            f"{argument}: the CSR arrays do not fit together: indptr must have {n_rows + 1} "
+            f"entries from 0 to the {stored} stored cells"
+        )
+    falls = np.flatnonzero(np.diff(indptr) < 0)
+    if falls.size:
+        raise ValueError(
+            f"{argument}: CSR indptr falls at row {falls[0]}, from {indptr[falls[0]]} to "
+            f"{indptr[falls[0] + 1]}; it must not"
+        )
+    wrong = np.flatnonzero((indices < 0) | (indices >= n_columns))
+    if wrong.size:
+        row = int(np.searchsorted(indptr, wrong[0], side="right")) - 1
+        raise ValueError(
+            f"{argument}: row {row} has a cell in column {indices[wrong[0]]}; the columns are 0 to "
+            f"{n_columns - 1}"
+        )
+
+
 def _csr_table(X: Any, argument: str) -> Table:
     if X.ndim != 2:
         raise ValueError(
@@ -177,6 +202,7 @@ def _csr_table(X: Any, argument: str) -> Table:
     if X.dtype.kind not in "biuf":
         raise TypeError(f"{argument} has dtype {X.dtype}; it must hold real numbers")
     matrix = X.tocsr()
+    _check_csr(matrix, argument)
     if matrix is X or not matrix.has_canonical_format or not matrix.has_sorted_indices:
         matrix = matrix.copy()
     matrix.sum_duplicates()

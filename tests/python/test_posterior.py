@@ -352,3 +352,23 @@ def test_one_row_is_one_cluster() -> None:
     assert found.predict_log_proba([[3.0, 1.0]]).shape == (1, 2)
     assert found.to_linkage().shape == (0, 4)
     assert repr(found) == "<bhclust.Posterior of 1 rows, PoissonGamma>"
+
+
+def test_the_evidence_of_tight_clusters_far_apart_does_not_cancel() -> None:
+    """The root as one cluster is 1e18 nats worse than its parts, whose sum the evidence then is."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 1e9, (3, 2)).repeat(10, 0) + rng.normal(0, 1, (30, 2))
+    family = bhclust.NormalKnownVariance(variance=1.0, prior_variance=1e18)
+    post = bhclust.posterior(bhclust.bhc(X, family), X, family)
+    parts = post.cut_nodes()
+    best = post.log_tree[parts].sum() - math.lgamma(31)
+    assert len(parts) == 3
+    assert post.log_evidence == pytest.approx(best, abs=1e-6)
+
+
+def test_an_unrooted_newick_text_is_resolved_on_request() -> None:
+    X = np.array([[0.0], [1.0], [5.0]])
+    family = bhclust.NormalKnownVariance()
+    with pytest.raises(ValueError, match="resolve=True"):
+        bhclust.posterior("(0,1,2);", X, family)
+    assert bhclust.posterior("(0,1,2);", X, family, resolve=True).tree.n_merges == 2

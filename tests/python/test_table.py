@@ -317,3 +317,21 @@ def test_whole_numbers_beyond_the_doubles_are_infinite_to_the_family() -> None:
     for value, shown in ((10**400, "inf"), (-(10**400), "-inf")):
         with pytest.raises(ValueError, match=f"row 0, column 1 is {shown}"):
             bhclust.bhc([[1, value]], bhclust.NormalKnownVariance())
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value", "message"),
+    [
+        ("indptr", 3, 999, r"X: CSR indptr falls at row 3, from 999 to 24"),
+        ("indptr", 3, 0, r"X: CSR indptr falls at row 2, from 12 to 0"),
+        ("indptr", 0, 1, r"X: the CSR arrays do not fit together"),
+        ("indices", 8, -1, r"X: row 1 has a cell in column -1; the columns are 0 to 5"),
+        ("indices", 8, 6, r"X: row 1 has a cell in column 6; the columns are 0 to 5"),
+    ],
+)
+def test_spoilt_csr_arrays_are_refused(part: str, place: int, value: int, message: str) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    X = sparse.csr_matrix(np.ones((20, 6)))
+    getattr(X, part)[place] = value
+    with pytest.raises(ValueError, match=message):
+        as_table(X)

@@ -48,6 +48,9 @@ class agglomeration {
     propose_rows();
     while (clusters_.live() > 1) {
       const proposal best = heap_.top_priority();
+      require(best.older >= 0,
+              "no pair of clusters has a finite score; the hyperparameters are out of all "
+              "proportion to X: rescale X or use from_data");
       if (!clusters_.alive(best.older)) {
         propose(best.newer);
       } else if (rule_.goes_on(best.cost)) {

@@ -167,6 +167,13 @@ struct VonMisesFisher {
   }
 
   [[nodiscard]] auto bind(index_t columns) const {
+    constexpr double sharpest = 1e10;
+    for (const double k : {kappa[0], prior_kappa[0]}) {
+      require(k <= sharpest, [&] {
+        return "kappa or prior_kappa is " + detail::number(k) +
+               "; they must be at most 1e10, beyond which directions lose their digits";
+      });
+    }
     check_mean_direction();
     std::vector<double> pull;
     for (index_t j = 0; j < columns; ++j) pull.push_back(prior_kappa[0] * mean_direction[j]);

@@ -66,7 +66,8 @@ inline void climb(const tree& t, tree_posterior& p) {
       p.log_odds[at(k)] = std::numeric_limits<double>::infinity();
     } else {
       p.log_odds[at(k)] = (together - p.log_tree[at(t.left(k))]) - p.log_tree[at(t.right(k))];
-      p.log_tree[at(k)] = together + softplus(-p.log_odds[at(k)]);
+      p.log_tree[at(k)] =
+          log_add_exp(together, p.log_tree[at(t.left(k))] + p.log_tree[at(t.right(k))]);
     }
   }
 }
