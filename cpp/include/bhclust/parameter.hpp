@@ -102,9 +102,10 @@ inline void check_values(const parameter& p, const char* name, range r) {
              number(x) + "; it must be " + wanted(r);
     });
     const double limit = r == range::real ? 1e150 : 1e300;
-    require(std::fabs(x) < limit, [&] {
+    require(std::fabs(x) <= limit, [&] {
       return std::string(name) + (p.rank() == 0 ? "" : "[" + std::to_string(j) + "]") + " is " +
-             number(x) + "; it must be below " + number(limit) + " in magnitude: rescale X";
+             number(x) + "; it must be at most 1e" + (r == range::real ? "150" : "300") +
+             " in magnitude: rescale X";
     });
   }
 }
