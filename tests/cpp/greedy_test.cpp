@@ -58,7 +58,7 @@ TEST_CASE("greedy: merge by merge against the twin, every family") {
     using family_type = typename decltype(tag)::type;
     for_each_example<family_type>(
         6, 13, 4, [](random_source& random, const family_type& family, const table& X) {
-          check_against_twin(any_family(family), X, random.positive());
+          check_against_twin(any_family(family), X, random_value(random, bhclust::range::positive));
         });
   });
 }

@@ -337,7 +337,7 @@ TEST_CASE("special case: two levels of CategoricalDirichlet are BernoulliBeta") 
     CAPTURE(round);
     random_source random(static_cast<std::uint64_t>(round));
     bhclust::BernoulliBeta bits;
-    bits.a = bits.b = random.positive();
+    bits.a = bits.b = random_value(random, bhclust::range::positive);
     bhclust::CategoricalDirichlet codes;
     codes.concentration = bits.a;
     codes.levels = 2.0;
@@ -369,7 +369,7 @@ TEST_CASE("special case: MultinomialDirichlet of one count a row is CategoricalD
     CAPTURE(round);
     random_source random(static_cast<std::uint64_t>(round));
     bhclust::CategoricalDirichlet codes;
-    codes.concentration = random.positive();
+    codes.concentration = random_value(random, bhclust::range::positive);
     codes.levels = 4.0;
     bhclust::MultinomialDirichlet counts;
     counts.concentration = codes.concentration;

@@ -115,7 +115,7 @@ TEST_CASE("partitions: the number of clusters, and the best partition for each")
 TEST_CASE("partitions: the Binder cut has the least expected loss") {
   for_each_enumeration(
       2, [](const tree& t, const auto& p, const enumeration& all, random_source& random) {
-        const double cost = random.positive();
+        const double cost = random_value(random, bhclust::range::positive);
         const auto loss = [&](const partition& chosen) {
           const auto mine = labels_of(t, chosen);
           double sum = 0.0;

@@ -45,7 +45,7 @@ void for_each_prediction(int rounds, index_t fresh, const Visit& visit) {
         [&](random_source& random, const family_type& family, const table& X) {
           const auto [before, after] = split(X);
           visit(random, any_family(family), before, after,
-                random.positive());
+                random_value(random, bhclust::range::positive));
         });
   });
 }
