@@ -2,9 +2,11 @@
 #include "refusals.hpp"
 #include "slow_family.hpp"
 #include "tables.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/algorithm/relaxed.hpp>
 #include <bhclust/any_family.hpp>
+#include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/families.hpp>
 #include <bhclust/inference/posterior.hpp>
 
@@ -16,6 +18,7 @@
 
 using namespace testkit;
 using bhclust::any_family;
+namespace detail = bhclust::detail;
 
 namespace {
 
@@ -31,7 +34,7 @@ struct bare_family {
 TEST_CASE("any_family: is the family it holds, bit for bit") {
   bhclust::for_each_family([](auto tag) {
     using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
+    for_each_example_of<family_type>(
         2, 20, 3, [](random_source& random, const family_type& family, const table& X) {
           const any_family any(family);
           const auto t = bhclust::greedy_bhc(X.view(), family);
@@ -90,4 +93,31 @@ TEST_CASE("any_family: refuses what its family refuses, in its words") {
   const double t = 1.0;
   check_refused([&] { bhclust::bind(any_family(bare_family{}), 1).add_gradient(&t, 1.0, &g); },
                 {"this family has no gradient, which learning needs; add add_gradient to it"});
+}
+
+TEST_CASE("any_family: hands its family's store on, bit for bit") {
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    for_each_example_of<family_type>(
+        2, 21, 4, [](random_source&, const family_type& family, const table& X) {
+          const auto own = bhclust::bind(family, X.view());
+          const auto any = bhclust::bind(bhclust::any_family(family), X.view());
+          auto one = detail::make_store<detail::evidence_score>(own, X.view());
+          auto other = detail::make_store<detail::evidence_score>(any, X.view());
+          CHECK(one.merge(3, 5) == other.merge(3, 5));
+          one.keep({0, 1, 4, 7, 21});
+          other.keep({0, 1, 4, 7, 21});
+          REQUIRE(other.slots() == 5);
+          typename decltype(one)::query q;
+          typename decltype(other)::query p;
+          for (index_t a = 0; a < 5; ++a) {
+            std::vector<double> x(5), y(5);
+            one.load(q, a);
+            one.row(q, 0, 5, x.data());
+            other.load(p, a);
+            other.row(p, 0, 5, y.data());
+            CHECK(x == y);
+          }
+        });
+  });
 }

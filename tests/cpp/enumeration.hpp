@@ -3,11 +3,11 @@
 #pragma once
 
 #include "clusters.hpp"
+#include "examples.hpp"
 #include "tables.hpp"
 #include "trees.hpp"
 #include "twins.hpp"
 #include <bhclust/any_family.hpp>
-#include <bhclust/families.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -118,16 +118,12 @@ double log_evidence_of_all(const Model& model, const table& X, double alpha) {
 /// Visits trees and forests over tables of every family: (tree, any_family, table, alpha, random).
 template <class Visit>
 void for_each_posterior(int rounds, index_t rows, const Visit& visit) {
-  bhclust::for_each_family([&](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    int round = 0;
-    for_each_example<family_type>(
-        rounds, rows, 3, [&](random_source& random, const family_type& family, const table& X) {
-          const double alpha = random_value(random, bhclust::range::positive);
-          visit(random_tree(random, rows, 1 + round++ % 3), bhclust::any_family(family), X, alpha,
-                random);
-        });
-  });
+  int round = 0;
+  for_each_example(rounds, rows, 3,
+                   [&](random_source& random, const bhclust::any_family& family, const table& X) {
+                     const double alpha = random.positive();
+                     visit(random_tree(random, rows, 1 + round++ % 3), family, X, alpha, random);
+                   });
 }
 
 }  // namespace testkit

@@ -6,6 +6,7 @@
 #include "tables.hpp"
 #include "trees.hpp"
 #include "twins.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/algorithm/refine.hpp>
 #include <bhclust/inference/evidence.hpp>
 #include <bhclust/inference/hyperparameters.hpp>

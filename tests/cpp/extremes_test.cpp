@@ -2,6 +2,7 @@
 // duplicates, far offsets.
 #include "clusters.hpp"
 #include "tables.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/bhclust.hpp>
 
 #include <doctest/doctest.h>
@@ -266,10 +267,12 @@ TEST_CASE("extremes: a unit of measurement does not change a Gaussian tree") {
     const table X(cells, 3);
     const table Y(scaled, 3);
     if (!std::isfinite(large.b[0])) continue;
-    CHECK(bhclust::greedy_bhc(X.view(), small).children() ==
-          bhclust::greedy_bhc(Y.view(), large).children());
-    CHECK(bhclust::relaxed_bhc(X.view(), small).children() ==
-          bhclust::relaxed_bhc(Y.view(), large).children());
+    const bhclust::any_family one(small);
+    const bhclust::any_family other(large);
+    CHECK(bhclust::greedy_bhc(X.view(), one).children() ==
+          bhclust::greedy_bhc(Y.view(), other).children());
+    CHECK(bhclust::relaxed_bhc(X.view(), one).children() ==
+          bhclust::relaxed_bhc(Y.view(), other).children());
   }
 }
 
@@ -278,7 +281,7 @@ TEST_CASE("extremes: two clusters of 200 rows of one count each") {
   std::vector<double> cells;
   for (int i = 0; i < 400; ++i) cells.push_back(i % 2 == 0 ? 0.0 : 60.0);
   const table X(cells, 1);
-  const bhclust::PoissonGamma family;
+  const bhclust::any_family family(bhclust::PoissonGamma{});
   const auto t = bhclust::greedy_bhc(X.view(), family);
   const auto p = bhclust::posterior(t, X.view(), family);
   CHECK(bhclust::map_nodes(t, p).size() == 2);

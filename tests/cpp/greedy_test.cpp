@@ -1,10 +1,13 @@
 // Greedy BHC against a twin that scores every pair at every step.
+#include "examples.hpp"
 #include "slow_family.hpp"
 #include "tables.hpp"
 #include "twins.hpp"
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/any_family.hpp>
-#include <bhclust/families.hpp>
+#include <bhclust/family/bernoulli_beta.hpp>
+#include <bhclust/family/normal_inverse_gamma.hpp>
+#include <bhclust/family/normal_known_variance.hpp>
 #include <bhclust/inference/posterior.hpp>
 
 #include <doctest/doctest.h>
@@ -31,16 +34,6 @@ void check_against_twin(const Family& family, const table& X, double alpha) {
   check_greedy(t, log_d_costs<decltype(model)>(model, X, alpha));
 }
 
-/// Few different rows, many of each.
-template <class Family>
-table with_repeats(random_source& random, const Family& family, index_t kinds, index_t rows,
-                   index_t columns) {
-  const auto few = random_table(random, family, kinds, columns);
-  std::vector<index_t> chosen;
-  for (index_t i = 0; i < rows; ++i) chosen.push_back(random.below(kinds));
-  return few.taken(chosen);
-}
-
 std::vector<double> groups_of_reals(index_t rows) {
   random_source random(3);
   std::vector<double> cells;
@@ -54,12 +47,8 @@ struct cancelled {};
 }  // namespace
 
 TEST_CASE("greedy: merge by merge against the twin, every family") {
-  bhclust::for_each_family([](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
-        6, 13, 4, [](random_source& random, const family_type& family, const table& X) {
-          check_against_twin(any_family(family), X, random_value(random, bhclust::range::positive));
-        });
+  for_each_example(6, 13, 4, [](random_source& random, const any_family& family, const table& X) {
+    check_against_twin(family, X, random.positive());
   });
 }
 
@@ -67,26 +56,22 @@ TEST_CASE("greedy: concentrations far from 1") {
   // α weighs clusters and nothing else: a hyperparameter shared with it would show here
   for (const double alpha : {1e-12, 1e-3, 50.0, 1e12}) {
     CAPTURE(alpha);
-    bhclust::for_each_family([alpha](auto tag) {
-      using family_type = typename decltype(tag)::type;
-      for_each_example<family_type>(
-          1, 11, 3, [alpha](random_source&, const family_type& family, const table& X) {
-            check_against_twin(any_family(family), X, alpha);
-          });
+    for_each_example(1, 11, 3, [alpha](random_source&, const any_family& family, const table& X) {
+      check_against_twin(family, X, alpha);
     });
   }
 }
 
 TEST_CASE("greedy: ties among identical rows go to the oldest, every family") {
-  bhclust::for_each_family([](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    for (int round = 0; round < 4; ++round) {
-      INFO(std::string(family_type::name()) << ", round " << round);
-      random_source random(static_cast<std::uint64_t>(round));
-      const auto family = random_family<family_type>(random, 3);
-      check_against_twin(any_family(family), with_repeats(random, family, 1 + round, 12, 3), 1.0);
-    }
-  });
+  // few different rows, many of each
+  for (index_t kinds = 1; kinds <= 4; ++kinds) {
+    for_each_example(2, kinds, 3,
+                     [](random_source& random, const any_family& family, const table& few) {
+                       std::vector<index_t> chosen;
+                       for (int i = 0; i < 12; ++i) chosen.push_back(random.below(few.rows()));
+                       check_against_twin(family, few.taken(chosen), 1.0);
+                     });
+  }
 }
 
 TEST_CASE("greedy: of equal pairs the one with the oldest newer node, then older node, is first") {
@@ -205,16 +190,11 @@ TEST_CASE("greedy: the tree does not depend on the number of threads") {
 }
 
 TEST_CASE("greedy: the tree of every family does not depend on the number of threads") {
-  bhclust::for_each_family([](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(1, 140, 4,
-                                  [](random_source&, const family_type& drawn, const table& X) {
-                                    const any_family family(drawn);
-                                    const auto one = greedy_bhc(X.view(), family, {1.0, 1, {}});
-                                    const auto three = greedy_bhc(X.view(), family, {1.0, 3, {}});
-                                    CHECK(three.children() == one.children());
-                                    CHECK(three.cost() == one.cost());
-                                  });
+  for_each_example(1, 140, 4, [](random_source&, const any_family& family, const table& X) {
+    const auto one = greedy_bhc(X.view(), family, {1.0, 1, {}});
+    const auto three = greedy_bhc(X.view(), family, {1.0, 3, {}});
+    CHECK(three.children() == one.children());
+    CHECK(three.cost() == one.cost());
   });
 }
 

@@ -1,7 +1,9 @@
 // What must hold for every family of the list, from arbitrary clusters. Fast scores against slow
 // ones are in store_test.cpp.
 #include "clusters.hpp"
+#include "examples.hpp"
 #include "tables.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/families.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/product.hpp>
@@ -24,12 +26,21 @@ constexpr int rounds = 12;
 constexpr index_t rows = 14;
 constexpr index_t most_columns = 5;
 
-/// Calls visit(random, family, model, table) for examples of every family.
+/// Calls visit(random, model, table) for examples of every family.
 template <class Visit>
 void for_each_model(const Visit& visit) {
+  for_each_example(rounds, rows, most_columns,
+                   [&](random_source& random, const bhclust::any_family& family, const table& X) {
+                     visit(random, bind(family, X.view()), X);
+                   });
+}
+
+/// As above with the family, by its type.
+template <class Visit>
+void for_each_typed_model(const Visit& visit) {
   for_each_family([&](auto tag) {
     using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
+    for_each_example_of<family_type>(
         rounds, rows, most_columns,
         [&](random_source& random, const family_type& family, const table& X) {
           visit(random, family, bind(family, X.view()), X);
@@ -93,7 +104,7 @@ bool fixed(const Family& family, const bhclust::parameter_field<Family>& field) 
 }  // namespace
 
 TEST_CASE("law: the order of the rows does not matter") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     auto before = arbitrary_state(random, model, X);
     auto after = before.t;
     for (const index_t i : iota(rows)) model.observe(X.view().row(i), before.t.data());
@@ -103,14 +114,14 @@ TEST_CASE("law: the order of the rows does not matter") {
 }
 
 TEST_CASE("law: a cluster's past does not matter") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     const auto past = arbitrary_state(random, model, X, 12);
     CHECK(near(log_marginal(model, past.t), log_marginal_of(model, X, past.rows), 100.0));
   });
 }
 
 TEST_CASE("law: merging is pooling") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     const auto a = arbitrary_state(random, model, X);
     const auto b = arbitrary_state(random, model, X);
     auto pooled = a.rows;
@@ -122,7 +133,7 @@ TEST_CASE("law: merging is pooling") {
 }
 
 TEST_CASE("law: what is added and removed again leaves nothing behind") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     const auto a = arbitrary_state(random, model, X);
     const auto b = arbitrary_state(random, model, X);
     const auto again = without(model, joined(model, a.t, b.t), b.t);
@@ -135,7 +146,7 @@ TEST_CASE("law: what is added and removed again leaves nothing behind") {
 }
 
 TEST_CASE("law: rows removed one by one in another order leave an empty cluster") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     auto t = observed(model, X, iota(rows));
     for (const index_t i : shuffled(random, rows)) {
       model.remove(t.data(), observed(model, X, {i}).data());
@@ -147,7 +158,7 @@ TEST_CASE("law: rows removed one by one in another order leave an empty cluster"
 }
 
 TEST_CASE("law: the empty cluster has probability one and changes nothing") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     const auto empty = nothing(model);
     const auto a = arbitrary_state(random, model, X);
     CHECK(log_marginal(model, empty) == 0.0);
@@ -160,7 +171,7 @@ TEST_CASE("law: the empty cluster has probability one and changes nothing") {
 }
 
 TEST_CASE("law: the chain rule") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     const auto order = shuffled(random, rows);
     double sum = 0.0;
     for (index_t i = 0; i < rows; ++i) {
@@ -176,7 +187,8 @@ TEST_CASE("law: the chain rule") {
 }
 
 TEST_CASE("law: independent columns multiply, each with its own hyperparameters") {
-  for_each_model([](random_source& random, const auto& family, const auto& model, const table& X) {
+  for_each_typed_model([](random_source& random, const auto& family, const auto& model,
+                          const table& X) {
     using family_type = std::decay_t<decltype(family)>;
     if constexpr (has_independent_columns<family_type>) {
       const auto order = shuffled(random, rows);
@@ -197,7 +209,7 @@ TEST_CASE("law: independent columns multiply, each with its own hyperparameters"
 }
 
 TEST_CASE("law: scalar hyperparameters stand for every column") {
-  for_each_model([](random_source&, const auto& family, const auto&, const table& X) {
+  for_each_typed_model([](random_source&, const auto& family, const auto&, const table& X) {
     using family_type = std::decay_t<decltype(family)>;
     family_type scalar = family;
     family_type vector = family;
@@ -216,25 +228,26 @@ TEST_CASE("law: scalar hyperparameters stand for every column") {
 }
 
 TEST_CASE("law: a missing cell says nothing") {
-  for_each_model([](random_source& random, const auto& family, const auto& model, const table& X) {
-    using family_type = std::decay_t<decltype(family)>;
-    if (!family_type::takes().missing || X.sparse()) return;
-    const table blank(std::vector<double>(at(X.columns()), missing), X.columns());
-    const auto a = arbitrary_state(random, model, X);
-    auto t = a.t;
-    model.observe(blank.view().row(0), t.data());
-    CHECK(log_marginal(model, t) == log_marginal(model, a.t));
-    if (X.columns() > 1) return;
-    std::vector<index_t> present;
-    for (const index_t i : a.rows) {
-      if (!bhclust::is_missing(X.cell(i, 0))) present.push_back(i);
-    }
-    CHECK(log_marginal_of(model, X, a.rows) == log_marginal_of(model, X, present));
-  });
+  for_each_typed_model(
+      [](random_source& random, const auto& family, const auto& model, const table& X) {
+        using family_type = std::decay_t<decltype(family)>;
+        if (!family_type::takes().missing || X.sparse()) return;
+        const table blank(std::vector<double>(at(X.columns()), missing), X.columns());
+        const auto a = arbitrary_state(random, model, X);
+        auto t = a.t;
+        model.observe(blank.view().row(0), t.data());
+        CHECK(log_marginal(model, t) == log_marginal(model, a.t));
+        if (X.columns() > 1) return;
+        std::vector<index_t> present;
+        for (const index_t i : a.rows) {
+          if (!bhclust::is_missing(X.cell(i, 0))) present.push_back(i);
+        }
+        CHECK(log_marginal_of(model, X, a.rows) == log_marginal_of(model, X, present));
+      });
 }
 
 TEST_CASE("law: sparse rows are dense rows") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     if (!X.sparse()) return;
     const table dense(X.cells(), X.columns());
     const auto order = shuffled(random, rows);
@@ -248,7 +261,7 @@ TEST_CASE("law: sparse rows are dense rows") {
 }
 
 TEST_CASE("law: divergences are symmetric, never negative, and zero between equals") {
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     const auto a = arbitrary_state(random, model, X);
     const auto b = arbitrary_state(random, model, X);
     const double d = divergence(model, a.t, b.t);
@@ -262,7 +275,7 @@ TEST_CASE("law: divergences are symmetric, never negative, and zero between equa
 
 TEST_CASE("law: the sum of all costs of a tree does not depend on the tree") {
   // d* is a difference of potentials, f(a) + f(b) - f(a ∪ b)
-  for_each_model([](random_source& random, const auto&, const auto& model, const table& X) {
+  for_each_model([](random_source& random, const auto& model, const table& X) {
     const auto a = arbitrary_state(random, model, X).t;
     const auto b = arbitrary_state(random, model, X).t;
     const auto c = arbitrary_state(random, model, X).t;
@@ -273,41 +286,42 @@ TEST_CASE("law: the sum of all costs of a tree does not depend on the tree") {
 }
 
 TEST_CASE("law: gradients are slopes of the log marginal") {
-  for_each_model([](random_source& random, const auto& family, const auto& model, const table& X) {
-    using family_type = std::decay_t<decltype(family)>;
-    const auto cluster = arbitrary_state(random, model, X).t;
-    std::vector<double> gradient(at(model.gradient_size()), 7.0);
-    model.add_gradient(cluster.data(), 0.5, gradient.data());
-    const index_t d = X.columns();
-    index_t next = 0;
-    for (const auto& field : family_type::parameters()) {
-      const index_t size = bhclust::gradient_size(field.shape, d);
-      const auto here = spread(family.*field.member, field.shape, d);
-      for (index_t e = 0; e < size; ++e) {
-        CAPTURE(std::string(field.name));
-        CAPTURE(e);
-        const double found = 2.0 * (gradient[at(next + e)] - 7.0);
-        if (fixed(family, field)) {
-          CHECK(found == 0.0);
-          continue;
+  for_each_typed_model(
+      [](random_source& random, const auto& family, const auto& model, const table& X) {
+        using family_type = std::decay_t<decltype(family)>;
+        const auto cluster = arbitrary_state(random, model, X).t;
+        std::vector<double> gradient(at(model.gradient_size()), 7.0);
+        model.add_gradient(cluster.data(), 0.5, gradient.data());
+        const index_t d = X.columns();
+        index_t next = 0;
+        for (const auto& field : family_type::parameters()) {
+          const index_t size = bhclust::gradient_size(field.shape, d);
+          const auto here = spread(family.*field.member, field.shape, d);
+          for (index_t e = 0; e < size; ++e) {
+            CAPTURE(std::string(field.name));
+            CAPTURE(e);
+            const double found = 2.0 * (gradient[at(next + e)] - 7.0);
+            if (fixed(family, field)) {
+              CHECK(found == 0.0);
+              continue;
+            }
+            // entries of a symmetric matrix move together with their mirror images
+            const index_t twin = here.rank() == 2 ? e % d * d + e / d : e;
+            const double both = twin == e ? found : found + 2.0 * (gradient[at(next + twin)] - 7.0);
+            const double step = 1e-5 * std::max(0.1, std::fabs(here.values()[at(e)]));
+            family_type above = family;
+            family_type below = family;
+            above.*field.member = moved(here, e, twin, step);
+            below.*field.member = moved(here, e, twin, -step);
+            const double slope =
+                (log_marginal(bind(above, d), cluster) - log_marginal(bind(below, d), cluster)) /
+                (2.0 * step);
+            CHECK(near(both, slope, 10.0, 1e-6));
+          }
+          next += size;
         }
-        // entries of a symmetric matrix move together with their mirror images
-        const index_t twin = here.rank() == 2 ? e % d * d + e / d : e;
-        const double both = twin == e ? found : found + 2.0 * (gradient[at(next + twin)] - 7.0);
-        const double step = 1e-5 * std::max(0.1, std::fabs(here.values()[at(e)]));
-        family_type above = family;
-        family_type below = family;
-        above.*field.member = moved(here, e, twin, step);
-        below.*field.member = moved(here, e, twin, -step);
-        const double slope =
-            (log_marginal(bind(above, d), cluster) - log_marginal(bind(below, d), cluster)) /
-            (2.0 * step);
-        CHECK(near(both, slope, 10.0, 1e-6));
-      }
-      next += size;
-    }
-    CHECK(next == model.gradient_size());
-  });
+        CHECK(next == model.gradient_size());
+      });
 }
 
 TEST_CASE("special case: one column of NormalInverseWishart is NormalInverseGamma") {

@@ -2,6 +2,7 @@
 #include "tables.hpp"
 #include "trees.hpp"
 #include "twins.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/analysis/linkage.hpp>

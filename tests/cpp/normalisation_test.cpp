@@ -2,6 +2,7 @@
 // empty one included. With the chain rule (laws_test.cpp) this holds for every number of rows.
 #include "clusters.hpp"
 #include "tables.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/families.hpp>
 #include <bhclust/family.hpp>
 
@@ -167,7 +168,7 @@ Family light_tailed(Family family) {
 TEST_CASE("law: the probabilities of a new row sum to one") {
   bhclust::for_each_family([](auto tag) {
     using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
+    for_each_example_of<family_type>(
         rounds, rows, most_columns<family_type>(),
         [&](random_source& random, const family_type& drawn, const table& X) {
           const auto family = light_tailed(drawn);

@@ -5,6 +5,8 @@
 #include "tables.hpp"
 #include "trees.hpp"
 #include "twins.hpp"
+#include <bhclust/family/bernoulli_beta.hpp>
+#include <bhclust/family/normal_known_variance.hpp>
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
 #include <bhclust/inference/posterior.hpp>
@@ -115,7 +117,7 @@ TEST_CASE("partitions: the number of clusters, and the best partition for each")
 TEST_CASE("partitions: the Binder cut has the least expected loss") {
   for_each_enumeration(
       2, [](const tree& t, const auto& p, const enumeration& all, random_source& random) {
-        const double cost = random_value(random, bhclust::range::positive);
+        const double cost = random.positive();
         const auto loss = [&](const partition& chosen) {
           const auto mine = labels_of(t, chosen);
           double sum = 0.0;

@@ -1,11 +1,15 @@
 // Densities and clusters of new rows, against the urn over all partitions of the tree.
 #include "clusters.hpp"
+#include "examples.hpp"
 #include "refusals.hpp"
 #include "tables.hpp"
 #include "trees.hpp"
 #include "twins.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/any_family.hpp>
-#include <bhclust/families.hpp>
+#include <bhclust/family/bernoulli_beta.hpp>
+#include <bhclust/family/normal_inverse_gamma.hpp>
+#include <bhclust/family/normal_known_variance.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/inference/predictive.hpp>
 
@@ -38,16 +42,11 @@ split_table split(const table& X) {
 
 template <class Visit>
 void for_each_prediction(int rounds, index_t fresh, const Visit& visit) {
-  bhclust::for_each_family([&](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
-        rounds, rows + fresh, 3,
-        [&](random_source& random, const family_type& family, const table& X) {
-          const auto [before, after] = split(X);
-          visit(random, any_family(family), before, after,
-                random_value(random, bhclust::range::positive));
-        });
-  });
+  for_each_example(rounds, rows + fresh, 3,
+                   [&](random_source& random, const any_family& family, const table& X) {
+                     const auto [before, after] = split(X);
+                     visit(random, family, before, after, random.positive());
+                   });
 }
 
 /// log p(x | cluster), each from its rows.

@@ -25,6 +25,8 @@ class random_source {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
     return radius * std::cos(6.283185307179586 * uniform());
   }
+  /// About 1, up to some ten times more or less.
+  double positive() { return std::exp(0.7 * normal()); }
   /// In 0 … n-1.
   index_t below(index_t n) { return static_cast<index_t>(uniform() * static_cast<double>(n)); }
   bool chance(double p) { return uniform() < p; }

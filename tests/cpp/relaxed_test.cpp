@@ -1,11 +1,12 @@
 // RBHC: the greedy method against a twin, the chain against the greedy method, λ and cuts.
+#include "examples.hpp"
 #include "slow_family.hpp"
 #include "tables.hpp"
 #include "twins.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/algorithm/relaxed.hpp>
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/any_family.hpp>
-#include <bhclust/families.hpp>
 
 #include <doctest/doctest.h>
 
@@ -128,58 +129,43 @@ struct cancelled {};
 }  // namespace
 
 TEST_CASE("relaxed: the greedy method merge by merge against the twin, every family") {
-  bhclust::for_each_family([](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
-        6, 13, 4, [](random_source&, const family_type& drawn, const table& X) {
-          const any_family family(drawn);
-          const auto t = relaxed_bhc(X.view(), family, by(relaxed_method::greedy));
-          REQUIRE(t.merges() == X.rows() - 1);
-          CHECK(t.costs() == bhclust::cost_kind::divergence);
-          const auto model = bhclust::bind(family, X.view());
-          check_greedy(t, divergence_costs<decltype(model)>(model, X));
-        });
+  for_each_example(6, 13, 4, [](random_source&, const any_family& family, const table& X) {
+    const auto t = relaxed_bhc(X.view(), family, by(relaxed_method::greedy));
+    REQUIRE(t.merges() == X.rows() - 1);
+    CHECK(t.costs() == bhclust::cost_kind::divergence);
+    const auto model = bhclust::bind(family, X.view());
+    check_greedy(t, divergence_costs<decltype(model)>(model, X));
   });
 }
 
 TEST_CASE("relaxed: the greedy method stops at λ, every family") {
-  bhclust::for_each_family([](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
-        3, 13, 4, [](random_source& random, const family_type& drawn, const table& X) {
-          const any_family family(drawn);
-          const auto all = relaxed_bhc(X.view(), family, by(relaxed_method::greedy));
-          const double lambda = all.cost()[at(random.below(X.rows() - 1))] + 1e-9;
-          const auto t = relaxed_bhc(X.view(), family, by(relaxed_method::greedy, lambda));
-          const auto model = bhclust::bind(family, X.view());
-          divergence_costs<decltype(model)> costs(model, X);
-          check_greedy(t, costs, lambda);
-          for (index_t k = t.leaves(); k < t.nodes(); ++k) costs.join(t.left(k), t.right(k));
-          for (const index_t a : t.roots()) {
-            for (const index_t b : t.roots()) {
-              if (a < b) CHECK(costs.cost(a, b) >= lambda - 1e-9);
-            }
-          }
-        });
+  for_each_example(3, 13, 4, [](random_source& random, const any_family& family, const table& X) {
+    const auto all = relaxed_bhc(X.view(), family, by(relaxed_method::greedy));
+    const double lambda = all.cost()[at(random.below(X.rows() - 1))] + 1e-9;
+    const auto t = relaxed_bhc(X.view(), family, by(relaxed_method::greedy, lambda));
+    const auto model = bhclust::bind(family, X.view());
+    divergence_costs<decltype(model)> costs(model, X);
+    check_greedy(t, costs, lambda);
+    for (index_t k = t.leaves(); k < t.nodes(); ++k) costs.join(t.left(k), t.right(k));
+    for (const index_t a : t.roots()) {
+      for (const index_t b : t.roots()) {
+        if (a < b) CHECK(costs.cost(a, b) >= lambda - 1e-9);
+      }
+    }
   });
 }
 
 TEST_CASE("relaxed: the chain gives one tree whose costs are its clusters' divergences") {
-  bhclust::for_each_family([](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    for_each_example<family_type>(
-        6, 17, 4, [](random_source&, const family_type& drawn, const table& X) {
-          const any_family family(drawn);
-          const auto t = relaxed_bhc(X.view(), family, by(relaxed_method::nn_chain));
-          CHECK(t.merges() == X.rows() - 1);
-          CHECK(t.roots().size() == 1);
-          check_costs_recomputed(t, family, X);
-        });
+  for_each_example(6, 17, 4, [](random_source&, const any_family& family, const table& X) {
+    const auto t = relaxed_bhc(X.view(), family, by(relaxed_method::nn_chain));
+    CHECK(t.merges() == X.rows() - 1);
+    CHECK(t.roots().size() == 1);
+    check_costs_recomputed(t, family, X);
   });
 }
 
 TEST_CASE("relaxed: chain and greedy method agree where d* is reducible") {
-  for_each_example<bhclust::NormalKnownVariance>(
+  for_each_example_of<bhclust::NormalKnownVariance>(
       12, 40, 4, [](random_source&, const bhclust::NormalKnownVariance& drawn, const table& full) {
         // missing cells make the weights differ from column to column: no longer Ward's cost
         auto cells = full.cells();
@@ -238,13 +224,8 @@ TEST_CASE("relaxed: λ = +inf is one tree, a tiny λ joins what is equal") {
 }
 
 TEST_CASE("relaxed: rows that are all equal end in one tree at no cost, every family") {
-  bhclust::for_each_family([](auto tag) {
-    using family_type = typename decltype(tag)::type;
-    INFO(std::string(family_type::name()));
-    random_source random(6);
-    const auto drawn = random_family<family_type>(random, 3);
-    const auto X = random_table(random, drawn, 1, 3).taken(std::vector<index_t>(100, 0));
-    const any_family family(drawn);
+  for_each_example(3, 1, 3, [](random_source&, const any_family& family, const table& row) {
+    const auto X = row.taken(std::vector<index_t>(100, 0));
     for (const auto method : {relaxed_method::nn_chain, relaxed_method::greedy}) {
       for (const double lambda : {infinite, 1e-6}) {
         const auto t = relaxed_bhc(X.view(), family, by(method, lambda));
