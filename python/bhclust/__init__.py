@@ -1,5 +1,7 @@
 """Bayesian hierarchical clustering at native speed."""
 
+# First, so that the command can be interrupted while the rest is imported.
+from bhclust import _interrupts as _interrupts
 from bhclust._core import Tree, __version__
 from bhclust.algorithms import bhc, rbhc, refine
 from bhclust.estimators import BHC, RBHC

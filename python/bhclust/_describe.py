@@ -13,12 +13,12 @@ import numpy as np
 
 from ._condense import Floats, Ints, PosteriorLike, cluster_nodes
 from ._page import mixture_in_words
-from ._sniff import Column
+from ._records import counted
+from ._sniff import Column, is_class_name
 from .io import Table
 
 _WIDTH = 92
 _YES = frozenset({"1", "yes", "y", "true", "t"})
-_CLASS_NAMES = frozenset({"target", "class", "label", "labels", "classes", "species"})
 _KINDS = {
     "bernoulli": "yes or no",
     "categorical": "categories",
@@ -187,7 +187,7 @@ def certainty(post: _PosteriorWithOmega, labels: Ints) -> Floats:
 def columns_in_words(table: Table) -> str:
     """Say what each column was taken for, and why."""
     lines = [
-        f"{Path(table.path).name}: {table.n_rows:,} rows",
+        f"{Path(table.path).name}: {counted(table.n_rows, 'row')}",
         *(f"  note: {note}" for note in table.notes),
     ]
     by_kind: dict[str, list[Column]] = {}
@@ -199,7 +199,7 @@ def columns_in_words(table: Table) -> str:
         missing = [f"{column.name} {column.n_missing:,}" for column in columns if column.n_missing]
         lines += _entry("  missing values", [", ".join(missing)]) if missing else []
     lines += _entry("set aside", [f"{name} ({why})" for name, why in table.set_aside.items()])
-    known = [name for name in table.columns if name.lower() in _CLASS_NAMES]
+    known = [name for name in table.columns if is_class_name(name)]
     if known and table.target is None:
         lines.append(f"  note: if '{known[0]}' holds known classes, say --target '{known[0]}'")
     return "\n".join(lines)
@@ -247,7 +247,7 @@ def summary(findings: Findings, *, most: int | None = None) -> str:
     """Tell the clusters in plain words; where there are more than `most`, the largest of them."""
     labels = findings.labels
     clusters = int(labels.max()) + 1
-    found = f"{clusters:,} cluster{'s' if clusters > 1 else ''}"
+    found = counted(clusters, "cluster")
     lines = [
         f"{found} in {len(labels):,} {findings.unit}",
         f"log evidence {findings.log_evidence:,.2f}",
@@ -260,7 +260,8 @@ def summary(findings: Findings, *, most: int | None = None) -> str:
         lines += ["", *_cluster(findings, label)]
     lines.append("")
     if len(largest) < clusters:
-        lines.append(f"and {clusters - len(largest):,} smaller clusters: see summary.txt")
+        smaller = counted(clusters - len(largest), "smaller cluster")
+        lines.append(f"and {smaller}: see summary.txt")
     lines.append("Certainty is the mean chance that two rows of a cluster belong together.")
     return "\n".join(lines)
 
