@@ -8,8 +8,10 @@ import errno
 import importlib.util
 import io as text_io
 import os
+import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import _interrupts
+from .options import MOST_THREADS
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from .io import OutputFiles, Table
 
 _MOST_PRINTED = 20
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # Exit status of a process whose reader has gone, as shells count it: 128 + SIGPIPE.
 _READER_GONE = 141
 _FAMILY_HELP = (
@@ -47,7 +51,7 @@ class _Session:
         """Print, if it can be: a reader that has gone (as in `| head`) must not stop the work."""
         if self._lost is None:
             try:
-                click.echo(text)
+                click.echo(_printable(text))
             except OSError as error:
                 self.lose(error)
 
@@ -166,8 +170,13 @@ def _wrong_usage(error: click.ClickException) -> int:
 
 def _fail(message: str, code: int) -> int:
     with contextlib.suppress(OSError):
-        click.echo(f"error: {' '.join(message.split())}", err=True)
+        click.echo(f"error: {_printable(' '.join(message.split()))}", err=True)
     return code
+
+
+def _printable(text: str) -> str:
+    """Replace what a terminal would obey: cells and names of files may hold anything."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -252,7 +261,7 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 
 
 @commands.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file")
 @_option("--out", metavar="FOLDER", help="Folder for the files; else TABLE-clusters.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @_option("--family", metavar="NAME", help=_FAMILY_HELP)
@@ -301,11 +310,16 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
         "Exact greedy merging (the default), or the fast nearest-neighbour chain for large tables."
     ),
 )
-@_option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all by default.")
+@_option(
+    "--threads",
+    type=click.IntRange(1, MOST_THREADS),
+    metavar="N",
+    help="Threads; all by default.",
+)
 @click.option("--no-plot", is_flag=True, help="Write no picture.")
 @click.option("--dendrogram", is_flag=True, help="Also draw the whole tree.")
 def fit(
-    file: Path,
+    file: str,
     out: str | None,
     force: bool,
     family: str | None,
@@ -336,7 +350,7 @@ def fit(
         names=names,
         header=header,
     )
-    folder = Path(out or f"{file.name.split('.')[0] or 'table'}-clusters")
+    folder = Path(out or f"{Path(file).name.split('.')[0] or 'table'}-clusters")
     given = {name: value for name, value in how.items() if value is not None}
     options = _Options(out=folder, force=force, plot=not no_plot, dendrogram=dendrogram, **given)
     _cluster(table, options)
@@ -424,7 +438,7 @@ def _file_names(options: _Options) -> list[str]:
 def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
     import bhclust
 
-    with _ProgressBar() as bar, _session().interrupts.raising():
+    with _in_the_file(table), _ProgressBar() as bar, _session().interrupts.raising():
         estimator = bhclust.BHC(
             family=table.family,
             alpha=options.alpha,
@@ -435,6 +449,21 @@ def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
     post = estimator.posterior_
     labels = post.cut(rule=options.rule, n_clusters=options.clusters)
     return post, labels, float(estimator.log_evidence_)
+
+
+@contextlib.contextmanager
+def _in_the_file(table: Table) -> Iterator[None]:
+    """Refusals of the core name the line of the file and the column, as the reader's do."""
+    try:
+        yield
+    except ValueError as error:
+        place = re.match(r"X: row (\d+)(?:, column (\d+) )?", str(error))
+        if place is None:
+            raise
+        told = f"{table.path}: line {table.lines[int(place[1])]}"
+        if place[2] is not None:
+            told += f", column '{list(table.columns)[int(place[2])]}' "
+        raise ValueError(told + str(error)[place.end() :]) from None
 
 
 class _ProgressBar:
@@ -500,20 +529,35 @@ def _pictures(post: Any, findings: Findings, options: _Options) -> dict[str, byt
     table = findings.table
     # Numbers of rows tell nobody anything where there are many.
     names = table.row_names if table.names or table.n_rows <= 200 else None
-    picture = text_io.BytesIO()
-    plot.save_condensed_tree(
-        picture,
-        post,
-        labels=findings.labels,
-        names=names,
-        classes=table.target,
-        titles=_describe.titles(findings.traits),
-        title=options.title or Path(table.path).name.encode(errors="replace").decode(),
-        unit=options.unit,
-    )
-    drawn = {"tree.png": picture.getvalue()}
-    if options.dendrogram:
-        picture = text_io.BytesIO()
-        plot.save_dendrogram(picture, post, labels=findings.labels, names=table.row_names)
-        drawn["dendrogram.png"] = picture.getvalue()
-    return drawn
+    tree, dendrogram = text_io.BytesIO(), text_io.BytesIO()
+    with _fonts_without_letters():
+        plot.save_condensed_tree(
+            tree,
+            post,
+            labels=findings.labels,
+            names=names,
+            classes=table.target,
+            titles=_describe.titles(findings.traits),
+            title=options.title or Path(table.path).name.encode(errors="replace").decode(),
+            unit=options.unit,
+        )
+        if options.dendrogram:
+            plot.save_dendrogram(dendrogram, post, labels=findings.labels, names=table.row_names)
+    drawn = {"tree.png": tree.getvalue(), "dendrogram.png": dendrogram.getvalue()}
+    return {name: content for name, content in drawn.items() if content}
+
+
+@contextlib.contextmanager
+def _fonts_without_letters() -> Iterator[None]:
+    """Say once, and not for each letter, that the font of the pictures lacks some."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.filterwarnings("always", ".*missing from font")
+        yield
+    lacks = [warning for warning in seen if "missing from font" in str(warning.message)]
+    for warning in seen:
+        if warning not in lacks:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    if lacks:
+        _say("note: the font of the pictures lacks some letters, and shows boxes for them")

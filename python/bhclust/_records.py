@@ -194,9 +194,11 @@ def _split(path: str, text: str, separator: str) -> tuple[list[list[str]], list[
             lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
+        told = f"{path}: line {line} cannot be read ({error}); "
+        if "field limit" in str(error):
+            raise ValueError(f"{told}look for a quote that is not closed") from None
         raise ValueError(
-            f"{path}: line {line} cannot be read ({error}); "
-            'quotes must enclose a whole cell, and stand twice ("") inside it'
+            f'{told}quotes must enclose a whole cell, and stand twice ("") inside it'
         ) from None
     return rows, lines
 

@@ -30,10 +30,12 @@ FAMILIES = {
 _FEW = 10
 _MOST_LEVELS = 30
 _MOST_COUNT = 1000
-# What the families take: squares of measurements must stay finite, counts must be exact.
+# What the families take: squares of measurements must stay within the doubles, counts be exact.
 _TOO_LARGE = 1e150
 _TOO_LARGE_POSITIVE = 1e300
+_TOO_SMALL = 1e-150
 _LARGEST_EXACT = 2.0**53
+_MOST_CODES = 4096
 _CLASS_NAMES = frozenset(
     {"class", "classes", "cluster", "clusters", "label", "labels", "species", "target", "targets"}
     | {"class label", "class labels", "ground truth", "known class", "true class", "true label"}
@@ -204,6 +206,7 @@ def sniff(cells: Cells) -> Column | str:
     if np.isin(present, (0.0, 1.0)).all():
         return Column(cells.name, "bernoulli", values, ("0", "1"), "only 0 and 1")
     _refuse_large(cells, values, _TOO_LARGE)
+    _refuse_small(cells, values)
     if (present != np.rint(present)).any():
         return Column(cells.name, "gaussian-diag", values, (), "numbers with decimals")
     return _sniff_whole(cells, values, present)
@@ -227,6 +230,18 @@ def _refuse_large(cells: Cells, values: Floats, limit: float) -> None:
         )
 
 
+def _refuse_small(cells: Cells, values: Floats) -> None:
+    sizes = np.abs(np.nan_to_num(values))
+    largest = int(np.argmax(sizes))
+    if 0.0 < sizes[largest] < _TOO_SMALL:
+        raise cells.fail(
+            largest,
+            f"is the largest number of the column in magnitude, and too small to compute with; "
+            f"write the column in smaller units, so that it is above 1e-150, or use --ignore "
+            f"'{cells.name}'",
+        )
+
+
 def _sniff_whole(cells: Cells, values: Floats, present: Floats) -> Column:
     distinct = np.unique(present)
     low, high = distinct[0], distinct[-1]
@@ -243,7 +258,7 @@ def _sniff_whole(cells: Cells, values: Floats, present: Floats) -> Column:
 
 
 def _whole(value: float, mark: str = "") -> str:
-    return f"{value:{mark}.0f}" if abs(value) < 1e15 else f"{value:.6g}"
+    return f"{value:{mark}.0f}" if abs(value) <= _LARGEST_EXACT else f"{value:.6g}"
 
 
 def _coded(cells: Cells, values: Floats, why: str) -> Column:
@@ -317,7 +332,9 @@ def read_as(cells: Cells, family: str) -> Column | str:
     why = "as asked"
     values = cells.numbers()
     if family == "categorical":
-        return _texts(cells, why) if values is None else _coded(cells, values, why)
+        column = _texts(cells, why) if values is None else _coded(cells, values, why)
+        _refuse_many_levels(cells, column)
+        return column
     if family == "bernoulli":
         return _as_bits(cells, values, why)
     if values is None:
@@ -329,6 +346,16 @@ def read_as(cells: Cells, family: str) -> Column | str:
         )
     _check_domain(cells, values, family)
     return Column(cells.name, family, values, (), why)
+
+
+def _refuse_many_levels(cells: Cells, column: Column) -> None:
+    if len(column.levels) > _MOST_CODES:
+        beyond = int(np.flatnonzero(column.values >= _MOST_CODES)[0])
+        raise cells.fail(
+            beyond,
+            f"is one of {len(column.levels):,} categories, and a column may have {_MOST_CODES:,}; "
+            f"join rare ones, or use --ignore '{cells.name}' or --names '{cells.name}'",
+        )
 
 
 def _as_bits(cells: Cells, values: Floats | None, why: str) -> Column:
@@ -367,8 +394,11 @@ def _check_domain(cells: Cells, values: Floats, family: str) -> None:
         )
     if need == "counts":
         _refuse_inexact(cells, values, family)
+    elif need == "numbers above zero":
+        _refuse_large(cells, values, _TOO_LARGE_POSITIVE)
     else:
-        _refuse_large(cells, values, _TOO_LARGE if need == "numbers" else _TOO_LARGE_POSITIVE)
+        _refuse_large(cells, values, _TOO_LARGE)
+        _refuse_small(cells, values)
 
 
 def _refuse_inexact(cells: Cells, values: Floats, family: str) -> None:

@@ -277,6 +277,13 @@ BAD = {
     ),
     "out below a file": (SIMPLE, ("--out", "table.csv/o"), "table.csv: is a file; name a folder"),
     "out too long": (SIMPLE, ("--out", "o" * 300), "too long; choose a shorter name"),
+    "length": (
+        "a,b\n\n0.6,0.8\n,\n3.5,1.5\n",
+        ("--family", "von-mises-fisher"),
+        "table.csv: line 5 has length 3.8078",
+    ),
+    "tiny": ("a,b\n1e-200,1\n2e-200,2\n", (), "line 3, column 'a': '2e-200' is the largest"),
+    "control": ("a\x1b[2J,b\n1 %,1\n2,3\n", (), "column 'a\ufffd[2J': '1 %' looks like"),
     "out is a file": (SIMPLE, ("--out", "table.csv"), "table.csv: is a file; name a folder"),
 }
 
@@ -339,6 +346,42 @@ def test_without_a_command_the_help_is_shown(run):
     code, out, err = run()
     assert code == 2 or code == 0
     assert "demo" in out + err
+
+
+@pytest.mark.parametrize(
+    ("complaint", "told"),
+    [
+        (
+            "X: row 3, column 1 is 7; such takes 8",
+            "table.csv: line 6, column 'ill' is 7; such takes 8",
+        ),
+        ("X: row 3, column 'column 9' is 7", "table.csv: line 6, column 'column 9' is 7"),
+        ("X: row 0, column 'ill' is 7", "table.csv: line 3, column 'ill' is 7"),
+        ("X: row 8 has length 2", "table.csv: line 11 has length 2"),
+        ("X has 2 columns", "X has 2 columns"),
+    ],
+)
+def test_refusals_of_the_core_name_line_and_column(run, table, monkeypatch, complaint, told):
+    def refuse(*_):
+        raise ValueError(complaint)
+
+    monkeypatch.setattr(bhclust.BHC, "fit", refuse)
+    text = "size,ill\n\n" + "".join(f"{i}.5,{i % 2}\n" for i in range(9))
+    assert run("fit", table(text))[::2] == (1, f"error: {told}\n")
+
+
+def test_letters_that_the_font_lacks_are_one_note(run, table):
+    text = SIMPLE.replace("name", "姓名").replace("size", "大小").replace("n", "动物")
+    code, out, err = run("fit", table(text), "--out", "o", "--dendrogram")
+    assert (code, err) == (0, "")
+    assert out.count("the font of the pictures lacks some letters") == 1
+
+
+def test_cells_cannot_command_the_terminal(run, table):
+    code, out, _ = run("fit", table(SIMPLE.replace("size", "s\x1b[2Jize")), "--out", "o")
+    assert code == 0
+    assert "s\ufffd[2Jize" in out
+    assert "\x1b" not in out
 
 
 def test_a_dash_is_told_how_to_read_a_pipe(run):

@@ -504,9 +504,30 @@ class TestBadFiles:
         assert found.columns["a"].values[1] == 2**53
         assert bhclust.BHC(found.family).fit(found.data).labels_.shape == (3,)
 
+    @pytest.mark.parametrize("family", [None, "gaussian", "gaussian-spherical"])
+    def test_numbers_that_are_too_small(self, table, family):
+        text = "a,b\n1e-200,1\n,5\n-3.5e-199,2\n2e-200,9\n"
+        columns = {} if family is None else {"a": family}
+        with pytest.raises(ValueError, match=r"line 4, column 'a': '-3.5e-199' .*above 1e-150"):
+            table(text, columns=columns)
+        small = table(text.replace("2e-200", "2e-149"), columns=columns).columns["a"]
+        assert small.values[3] == 2e-149
+
+    def test_more_categories_than_there_may_be(self, table):
+        text = "w,x\n" + "".join(f"w{i:04d},{i}\nw{i:04d},{i}\n" for i in range(4097))
+        for options in ({"columns": {"w": "categorical"}}, {"family": "categorical"}):
+            with pytest.raises(ValueError, match=r"line 8194, column 'w': 'w4096' is one of 4,097"):
+                table(text, **options)
+
+    def test_a_quote_that_is_not_closed_in_a_large_file(self, table):
+        with pytest.raises(ValueError, match=r"line 2 cannot be read .*a quote that is not closed"):
+            table('a,b\n"1.5,2\n' + "2.5,3\n" * 30000)
+
     def test_large_numbers_are_told_in_short(self, table):
         why = table("a,b\n-1e140,1\n2e140,2\n7,9\n").columns["a"].why
         assert why == "whole numbers from -1e+140 to 2e+140, some below zero"
+        why = table("a,b\n1000000000000001,1\n1000000000000005,2\n7,9\n").columns["a"].why
+        assert why.startswith("whole numbers from 7 to 1,000,000,000,000,005, none near zero")
         why = table("a,b\n" + "1e140,1\n2e140,2\n7,9\n" * 3).columns["a"].why
         assert why.endswith("some left out: 7, 1e+140, 2e+140")
 
@@ -577,7 +598,7 @@ def check_sound(found: Table) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.floats(-9e149, 9e149),
+            st.floats(-9e149, 9e149).filter(lambda value: value == 0 or abs(value) > 1e-150),
             st.sampled_from(["red", "green", "a, b", 'the "x"']),
         ),
         min_size=2,
