@@ -496,7 +496,7 @@ class TestShell:
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "t-clusters" / "labels.csv").read_text(encoding="utf-8").count("Ä") == 9
 
-    @pytest.mark.parametrize("arguments", ["--help", "fit --help", "fit t.csv", "demo"])
+    @pytest.mark.parametrize("arguments", ["--help", "fit --help", "fit t.csv --no-plot"])
     @pytest.mark.parametrize("reader", ["true", "head -n 1"])
     def test_a_reader_that_leaves_early(self, tmp_path, arguments, reader):
         (tmp_path / "t.csv").write_text(SIMPLE)
@@ -508,19 +508,18 @@ class TestShell:
         status = int((tmp_path / "status").read_text())
         assert status == 141 or (status == 0 and reader != "true")
         if "help" not in arguments:
-            folder = "bhclust-demo" if arguments == "demo" else "t-clusters"
-            assert sorted(os.listdir(tmp_path / folder)) == FILES
+            assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES[:-1]
 
     def test_output_that_cannot_be_written(self, tmp_path):
         (tmp_path / "t.csv").write_text(SIMPLE)
         with open("/dev/full", "w") as full:
-            command = [sys.executable, "-m", "bhclust", "fit", "t.csv"]
+            command = [sys.executable, "-m", "bhclust", "fit", "t.csv", "--no-plot"]
             done = subprocess.run(
                 command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path
             )
         told = "error: standard output: cannot be written: No space left on device\n"
         assert (done.returncode, done.stderr) == (1, told)
-        assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES
+        assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES[:-1]
 
     def test_without_any_output(self, tmp_path):
         (tmp_path / "t.csv").write_text(SIMPLE)
@@ -548,7 +547,7 @@ def interrupt_at(event, arguments):
 sent = []
 WHEN = lambda event, arguments: {when}
 sys.addaudithook(interrupt_at)
-sys.argv = ["bhclust", "fit", "t.csv"]
+sys.argv = ["bhclust", "fit", "t.csv", *{options}]
 from bhclust.cli import main
 sys.exit(main())
 """
@@ -575,15 +574,16 @@ class TestInterrupts:
             ("event == 'open' and str(arguments[0]).endswith('t.csv')", False),
             ("event == 'os.mkdir' and 't-clusters' in str(arguments[0])", False),
             ("event == 'open' and '.labels.csv' in str(arguments[0])", False),
-            ("event == 'open' and '.tree.png' in str(arguments[0])", False),
+            ("event == 'open' and '.summary.txt' in str(arguments[0])", False),
             ("event == 'os.rename' and str(arguments[1]).endswith('labels.csv')", True),
-            ("event == 'os.rename' and str(arguments[1]).endswith('tree.png')", True),
+            ("event == 'os.rename' and str(arguments[1]).endswith('summary.txt')", True),
         ],
     )
     def test_at_any_moment(self, tmp_path, when, written):
         (tmp_path / "t.csv").write_text(SIMPLE)
+        options = [] if "matplotlib" in when else ["--no-plot"]
         done = subprocess.run(
-            [sys.executable, "-c", INTERRUPTED.format(when=when)],
+            [sys.executable, "-c", INTERRUPTED.format(when=when, options=options)],
             capture_output=True,
             text=True,
             check=False,
@@ -593,11 +593,13 @@ class TestInterrupts:
         assert (done.returncode, done.stderr) == (130, f"error: interrupted; {told}\n")
         assert sorted(os.listdir(tmp_path)) == [*(["t-clusters"] if written else []), "t.csv"]
         if written:
-            assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES
+            assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES[:-1]
 
     def test_where_interrupts_are_ignored_they_stay_so(self, tmp_path):
         (tmp_path / "t.csv").write_text(SIMPLE)
-        code = INTERRUPTED.format(when="event == 'import' and arguments[0] == 'bhclust.io'")
+        code = INTERRUPTED.format(
+            when="event == 'import' and arguments[0] == 'bhclust.io'", options=["--no-plot"]
+        )
         code = code.replace("sent = []", "sent = []; signal.signal(signal.SIGINT, signal.SIG_IGN)")
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
