@@ -18,6 +18,7 @@ from bhclust.families import (
     Product,
     VonMisesFisher,
 )
+from bhclust.hurdles import hurdle
 from bhclust.inference import Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
@@ -45,6 +46,7 @@ __all__ = [
     "bhc",
     "datasets",
     "exact_log_evidence",
+    "hurdle",
     "io",
     "lambda_heuristic",
     "learn",
