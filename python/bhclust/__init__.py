@@ -20,6 +20,7 @@ from bhclust.families import (
     Product,
     VonMisesFisher,
 )
+from bhclust.hurdles import hurdle
 from bhclust.inference import Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
@@ -47,6 +48,7 @@ __all__ = [
     "bhc",
     "datasets",
     "exact_log_evidence",
+    "hurdle",
     "io",
     "lambda_heuristic",
     "learn",

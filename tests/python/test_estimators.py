@@ -375,7 +375,7 @@ class TestMixedColumns:
 
     def test_it_is_the_product_of_the_columns(self) -> None:
         frame, _ = patients()
-        est = BHC(MIXED).fit(frame)
+        est = BHC(MIXED, tree="greedy", hyperparameters="data").fit(frame)
         codes = frame["region"].map({"north": 0.0, "south": 1.0, "west": 2.0})
         cells = np.column_stack(
             [
@@ -468,9 +468,9 @@ def test_new_rows_must_have_the_columns_of_the_fitted_ones() -> None:
     ("estimator", "error", "message"),
     [
         (
-            BHC(SPREAD, tree="ward"),
+            BHC(SPREAD, tree="single"),
             ValueError,
-            "tree is 'ward'; it must be one of 'greedy', 'rbhc'",
+            "tree is 'single'; it must be one of 'auto', 'greedy', 'rbhc', 'ward'",
         ),
         (BHC(SPREAD, rule="best"), ValueError, "rule is 'best'; it must be one of 'map', 'r'"),
         (BHC(SPREAD, rule="r", threshold=1.5), ValueError, "threshold is 1.5; it is a probability"),
