@@ -478,7 +478,9 @@ class _ProgressBar:
 
     def show(self, done: int, total: int) -> None:
         if self._bar is None:
-            if time.monotonic() - self._begin < 1.0 or not sys.stderr.isatty():
+            if time.monotonic() - self._begin < 1.0 or sys.stderr is None:
+                return
+            if not sys.stderr.isatty():
                 return
             self._bar = self._start(total)
         self._bar.update(self._bar.task_ids[0], completed=done, total=total)

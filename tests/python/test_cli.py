@@ -159,7 +159,8 @@ class TestFit:
             == 0
         )
         x = bhclust.io.read_table("table.csv")
-        found = bhclust.BHC(family=x.family, rule=rule, n_clusters=4).fit(x.data)
+        options = {"alpha": 1.0, "tree": "greedy", "rule": rule, "n_clusters": 4}
+        found = bhclust.BHC(x.family, **options).fit(x.data)
         assert [int(row["cluster"]) for row in read_labels("o")] == found.labels_.tolist()
 
     def test_one_row_is_told_in_the_singular(self, run, table):
