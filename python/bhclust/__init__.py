@@ -18,7 +18,7 @@ from bhclust.families import (
     Product,
     VonMisesFisher,
 )
-from bhclust.inference import Posterior, exact_log_evidence, posterior
+from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
 
@@ -27,6 +27,7 @@ __all__ = [
     "RBHC",
     "BernoulliBeta",
     "CategoricalDirichlet",
+    "Explanation",
     "ExponentialGamma",
     "Family",
     "GeometricBeta",
