@@ -470,10 +470,11 @@ class Posterior:
         -----
         A column's part is the log Bayes factor of one cluster against two, exact where columns are
         independent given the cluster, and between the blocks of a Product. NormalInverseWishart
-        takes each column given those before it in ``order``; the last one's part is what it adds
-        to all the others. In MultinomialDirichlet and VonMisesFisher columns depend on each other
-        through the row total and the length alone, whose term they bear in proportion to their
-        counts and squared coordinates: no order is needed. O(rows below the node · width).
+        and MultinomialDirichlet take each column given those before it in ``order`` (the chain
+        rule): with NormalInverseWishart the last one's part is what it adds to all the others; of
+        a multinomial the last is settled by the total, and its part is 0. In VonMisesFisher a
+        column is no distribution of its own: coordinates bear the length's term in proportion to
+        their squares. O(rows below the node · width).
         """
         columns, prior, children, log_odds = _core.explain(
             self.tree,
@@ -519,7 +520,9 @@ class Posterior:
             members.append(rows.astype(np.int64))
         if a == b:
             raise ValueError(f"a and b are both {a}; name two clusters")
-        return _core.separation(self._table, self.family, *members, self._order(order))
+        return _core.separation(
+            self._table, self.family, members[0], members[1], self._order(order)
+        )
 
     def _order(self, value: Any) -> NDArray[np.int64]:
         if value is None:

@@ -11,7 +11,10 @@
 #include <bhclust/inference/row_samples.hpp>
 #include <bhclust/inference/samples.hpp>
 
+#include <pybind11/stl.h>
+
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,30 +96,29 @@ py::array separation_of(const held_table& table, const held_family& family,
 
 /// Of the fitted rows, or of `fresh`.
 py::array imputed(const tree& t, const tree_posterior& p, const held_table& table,
-                  const held_family& family, const held_table* fresh, int n_threads,
+                  const held_family& family, const std::optional<held_table>& fresh, int n_threads,
                   py::object progress) {
   const predictive_options options{n_threads, progress_of(std::move(progress))};
   std::vector<double> cells;
   {
     const py::gil_scoped_release free;
-    cells = fresh == nullptr ? impute(t, p, table.view, family.get(), options)
-                             : impute(t, p, table.view, family.get(), fresh->view, options);
+    cells = fresh ? impute(t, p, table.view, family.get(), fresh->view, options)
+                  : impute(t, p, table.view, family.get(), options);
   }
-  return table_from(std::move(cells), (fresh == nullptr ? table : *fresh).view.rows());
+  return table_from(std::move(cells), (fresh ? *fresh : table).view.rows());
 }
 
 py::array imputed_levels(const tree& t, const tree_posterior& p, const held_table& table,
-                         const held_family& family, const held_table* fresh, index_t column,
-                         int n_threads, py::object progress) {
+                         const held_family& family, const std::optional<held_table>& fresh,
+                         index_t column, int n_threads, py::object progress) {
   const predictive_options options{n_threads, progress_of(std::move(progress))};
   std::vector<double> cells;
   {
     const py::gil_scoped_release free;
-    cells = fresh == nullptr
-                ? impute_levels(t, p, table.view, family.get(), column, options)
-                : impute_levels(t, p, table.view, family.get(), fresh->view, column, options);
+    cells = fresh ? impute_levels(t, p, table.view, family.get(), fresh->view, column, options)
+                  : impute_levels(t, p, table.view, family.get(), column, options);
   }
-  return table_from(std::move(cells), (fresh == nullptr ? table : *fresh).view.rows());
+  return table_from(std::move(cells), (fresh ? *fresh : table).view.rows());
 }
 
 py::tuple samples_of(const tree& t, const tree_posterior& p, const held_table& table,
@@ -231,9 +233,9 @@ void register_rows(py::module_& m) {
   m.def("separation", &separation_of, py::arg("table"), py::arg("family"), py::arg("first"),
         py::arg("second"), py::arg("order"));
   m.def("impute", &imputed, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("fresh").none(true), py::arg("n_threads"), py::arg("progress"));
+        py::arg("family"), py::arg("fresh"), py::arg("n_threads"), py::arg("progress"));
   m.def("impute_levels", &imputed_levels, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("fresh").none(true), py::arg("column"), py::arg("n_threads"),
+        py::arg("family"), py::arg("fresh"), py::arg("column"), py::arg("n_threads"),
         py::arg("progress"));
   m.def("sample_rows", &samples_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
         py::arg("family"), py::arg("n_samples"), py::arg("seed"), py::arg("progress"));

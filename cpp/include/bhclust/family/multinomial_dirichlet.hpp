@@ -2,6 +2,7 @@
 /// Rows of counts given their totals: multinomial with probabilities ~ Dirichlet(a_1, …, a_d).
 #pragma once
 
+#include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/draws.hpp>
@@ -153,16 +154,21 @@ class multinomial_model {
     row[columns_ - 1] = left;
   }
 
-  /// Columns depend on each other through the total alone. Its term ln Γ(A + M) - ln Γ(A) is borne
-  /// by the columns in proportion to their counts, so that a column's term is about m ln(m / M);
-  /// what depends on the rows' totals alone is borne by all alike. So no order is needed.
-  void column_terms(const double* t, const index_t* /*order*/, double* out) const {
-    const auto& totals = factors_.column(columns_);
-    const double* total = t + 2 * columns_;
-    const double of_all = total[0] == 0.0 ? 0.0 : log_gamma_ratio(totals.a, total[0]) / total[0];
-    const double of_rows = total[1] / static_cast<double>(columns_);
-    for (index_t j = 0; j < columns_; ++j) {
-      out[j] = factors_.column(j).log_marginal(t + 2 * j) - (t[2 * j] * of_all - of_rows);
+  /// Chain rule: of each column its share of what the columns before it in the order leave, a Beta;
+  /// the last one, which has no choice, adds nothing. What depends on the rows' totals alone is
+  /// borne by all alike.
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    const double of_rows = t[2 * columns_ + 1] / static_cast<double>(columns_);
+    double prior_after = 0.0;
+    double after = 0.0;
+    for (index_t i = columns_ - 1; i >= 0; --i) {
+      const index_t j = order == nullptr ? i : order[i];
+      const double a = factors_.column(j).a;
+      const double m = t[2 * j];
+      const double term = prior_after > 0.0 ? log_beta_ratio(a, prior_after, m, after) : 0.0;
+      out[j] = term + (of_rows - t[2 * j + 1]);
+      prior_after += a;
+      after += m;
     }
   }
 

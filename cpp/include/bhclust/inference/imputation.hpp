@@ -77,65 +77,101 @@ class missing_cells {
   std::vector<double> mean_;
 };
 
-/// The means of the fitted rows: over the nodes above a row, each with the probability that it is
-/// the row's cluster. Sums grow from the roots down, so that depth costs nothing; columns are taken
-/// some at a time to keep the sums of all nodes within about the size of the table.
-template <class Model>
-void fill_fitted(const tree& t, const tree_posterior& p, const table_view& X, const Model& model,
-                 const mean_layout& layout, missing_cells& missing, progress_meter& progress) {
-  std::vector<index_t> wanted;
-  {
-    std::vector<unsigned char> any(static_cast<std::size_t>(X.columns()), 0);
-    for (const index_t i : missing.rows()) {
-      missing.for_each(i, [&](index_t j, double*) { any[static_cast<std::size_t>(j)] = 1; });
+/// The columns that any of the missing cells are in, ascending.
+[[nodiscard]] inline std::vector<index_t> columns_of(missing_cells& missing, index_t columns) {
+  std::vector<unsigned char> any(static_cast<std::size_t>(columns), 0);
+  for (const index_t i : missing.rows()) {
+    missing.for_each(i, [&](index_t j, double*) { any[static_cast<std::size_t>(j)] = 1; });
+  }
+  std::vector<index_t> found;
+  for (index_t j = 0; j < columns; ++j) {
+    if (any[static_cast<std::size_t>(j)] != 0) found.push_back(j);
+  }
+  return found;
+}
+
+/// For each node its probability, and that times the means of some columns: sums over the node and
+/// all above it.
+class path_sums {
+ public:
+  path_sums(const mean_layout& layout, span<const index_t> columns, index_t nodes)
+      : layout_(layout), columns_(columns) {
+    for (const index_t j : columns) {
+      place_.resize(static_cast<std::size_t>(j) + 1, -1);
+      place_.back() = stride_;
+      stride_ += layout.size(j);
     }
-    for (index_t j = 0; j < X.columns(); ++j) {
-      if (any[static_cast<std::size_t>(j)] != 0) wanted.push_back(j);
+    sums_.assign(static_cast<std::size_t>(nodes * stride_), 0.0);
+  }
+
+  void set(index_t node, double omega, const double* mean) {
+    double* sum = sums_.data() + node * stride_;
+    *sum++ = omega;
+    for (const index_t j : columns_) {
+      for (index_t m = layout_.first(j); m < layout_.first(j + 1); ++m) *sum++ = omega * mean[m];
     }
   }
-  constexpr index_t least_room = index_t{1} << 20;
-  const index_t room = std::max(least_room, X.rows() * X.columns()) / t.nodes();
+
+  /// From the roots down, so that depth costs nothing.
+  void accumulate(const tree& t) {
+    for (index_t k = t.nodes() - 1; k >= 0; --k) {
+      const index_t up = t.parent(k);
+      if (up < 0) continue;
+      const double* above = sums_.data() + up * stride_;
+      double* sum = sums_.data() + k * stride_;
+      for (index_t s = 0; s < stride_; ++s) sum[s] += above[s];
+    }
+  }
+
+  /// The means of the missing cells of a row that are in the columns.
+  void fill(missing_cells& missing, index_t row) const {
+    const double* sum = sums_.data() + row * stride_;
+    missing.for_each(row, [&](index_t j, double* out) {
+      if (j >= static_cast<index_t>(place_.size())) return;
+      const index_t place = place_[static_cast<std::size_t>(j)];
+      if (place < 0) return;
+      for (index_t m = 0; m < layout_.size(j); ++m) out[m] = sum[place + m] / sum[0];
+    });
+  }
+
+ private:
+  const mean_layout& layout_;
+  span<const index_t> columns_;
+  std::vector<index_t> place_;  ///< of a column's means, -1 where it has none
+  index_t stride_ = 1;          ///< the probability comes first
+  std::vector<double> sums_;
+};
+
+/// The means of the fitted rows: over the nodes above a row, each with the probability that it is
+/// the row's cluster. As many columns at a time as have `room` doubles a node.
+template <class Model>
+void fill_fitted(const tree& t, const tree_posterior& p, const table_view& X, const Model& model,
+                 const mean_layout& layout, missing_cells& missing, index_t room,
+                 progress_meter& progress) {
+  const std::vector<index_t> columns = columns_of(missing, X.columns());
   std::vector<double> mean(static_cast<std::size_t>(layout.size()));
-  for (auto begin = wanted.begin(); begin != wanted.end();) {
-    auto end = begin;
-    index_t stride = 1;  // the sum of the weights comes first
-    std::vector<index_t> place(static_cast<std::size_t>(X.columns()), -1);
-    do {
-      place[static_cast<std::size_t>(*end)] = stride;
-      stride += layout.size(*end++);
-    } while (end != wanted.end() && stride + layout.size(*end) <= room);
-    std::vector<double> sums(static_cast<std::size_t>(t.nodes() * stride), 0.0);
+  for (std::size_t begin = 0, end = 0; begin < columns.size(); begin = end) {
+    index_t size = layout.size(columns[end++]);
+    while (end < columns.size() && size + layout.size(columns[end]) <= room) {
+      size += layout.size(columns[end++]);
+    }
+    path_sums sums(layout, {columns.data() + begin, static_cast<index_t>(end - begin)}, t.nodes());
     for_each_node_statistics(t, X, model, [&](index_t k, const double* statistics) {
       progress.tick();
       const double omega = p.omega[static_cast<std::size_t>(k)];
       if (omega <= 0.0) return;
       model.predictive_mean(statistics, mean.data());
-      double* sum = sums.data() + k * stride;
-      *sum++ = omega;
-      for (auto j = begin; j != end; ++j) {
-        for (index_t m = layout.first(*j); m < layout.first(*j + 1); ++m) {
-          *sum++ = omega * mean[static_cast<std::size_t>(m)];
-        }
-      }
+      sums.set(k, omega, mean.data());
     });
-    for (index_t k = t.nodes() - 1; k >= 0; --k) {
-      const index_t up = t.parent(k);
-      if (up < 0) continue;
-      for (index_t s = 0; s < stride; ++s) {
-        sums[static_cast<std::size_t>(k * stride + s)] +=
-            sums[static_cast<std::size_t>(up * stride + s)];
-      }
-    }
-    for (const index_t i : missing.rows()) {
-      const double* sum = sums.data() + i * stride;
-      missing.for_each(i, [&](index_t j, double* out) {
-        const index_t first = place[static_cast<std::size_t>(j)];
-        if (first < 0) return;
-        for (index_t m = 0; m < layout.size(j); ++m) out[m] = sum[first + m] / sum[0];
-      });
-    }
-    begin = end;
+    sums.accumulate(t);
+    for (const index_t i : missing.rows()) sums.fill(missing, i);
   }
+}
+
+/// About as many doubles a node as keep those of all nodes within the size of the table.
+[[nodiscard]] inline index_t room_for_sums(const tree& t, const table_view& X) noexcept {
+  constexpr index_t little = index_t{1} << 20;
+  return std::max(little, X.rows() * X.columns()) / t.nodes();
 }
 
 /// The means of new rows: over all nodes and a new cluster, each with the probability that the row
@@ -314,7 +350,7 @@ template <class Family, class Finish>
   missing_cells missing(layout, rows, column);
   progress_meter progress(options.progress, t.nodes() + 1);
   if (fresh == nullptr) {
-    fill_fitted(t, p, X, model, layout, missing, progress);
+    fill_fitted(t, p, X, model, layout, missing, room_for_sums(t, X), progress);
   } else {
     fill_fresh(t, p, X, model, *fresh, layout, missing, options.n_threads, progress);
   }
