@@ -911,7 +911,7 @@ def impute(
     posterior: TreePosterior,
     table: Table,
     family: Family,
-    fresh: Table,
+    fresh: Table | None,
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> numpy.ndarray: ...
@@ -920,7 +920,7 @@ def impute_levels(
     posterior: TreePosterior,
     table: Table,
     family: Family,
-    fresh: Table,
+    fresh: Table | None,
     column: typing.SupportsInt | typing.SupportsIndex,
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
