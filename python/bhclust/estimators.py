@@ -184,6 +184,28 @@ class _TreeClusterer:
             cells = self.posterior_.impute(table, statistic=statistic, n_threads=self.n_threads)
         return self._layout.fill(X, table, cells)
 
+    def impute_proba(self, column: Any, X: Any = None) -> dict[Any, NDArray[np.float64]]:
+        """Probabilities of the levels of a column of bits or categories, row by row.
+
+        Parameters
+        ----------
+        column : str or int
+            Its name, or its number in tables without names.
+        X : array-like, DataFrame or mapping, optional
+            New rows; None: the fitted rows.
+
+        Returns
+        -------
+        dict of level to array of shape (n_new,)
+            The arrays sum to one: an observed cell is all on its level (`Posterior.impute_proba`).
+        """
+        self._check_fitted()
+        number, levels = self._layout.place(column)
+        table = None if X is None else self._new_table(X)
+        with naming(self._layout.keys):
+            proba = self.posterior_.impute_proba(number, table, n_threads=self.n_threads)
+        return dict(zip(levels or range(proba.shape[1]), proba.T, strict=True))
+
     def sample(self, n_samples: int = 1, *, random_state: int = 0) -> tuple[Any, NDArray[np.int64]]:
         """Draw new rows from the predictive density.
 
@@ -243,6 +265,14 @@ class _Layout:
                 f"X_new has the columns {names!r}; the fitted X has {self.names!r}, in that order"
             )
         return as_table(X, argument="X_new")
+
+    def place(self, column: Any) -> tuple[int, list[Any] | None]:
+        """Find the number of a column by its key, and its levels where they are not 0, 1, ...."""
+        keys = range(self.n_columns) if self.keys is None else list(self.keys)
+        if column not in keys:
+            raise ValueError(f"column is {column!r}; the columns are {list(keys)[:20]!r}")
+        levels = None if self.coder is None else self.coder.levels.get(column)
+        return keys.index(column), levels
 
     def write(self, cells: NDArray[np.float64]) -> Any:
         """Make a table of the form of the fitted one."""

@@ -173,6 +173,9 @@ TEST_CASE("row samples: refusals") {
   const auto p = bhclust::posterior(t, X.view(), family);
   check_refused([&] { static_cast<void>(sample_rows(t, p, X.view(), family, 0, 1)); },
                 {"n_samples must be at least 1"});
+  check_refused(
+      [&] { static_cast<void>(sample_rows(t, p, X.view(), family, index_t{1} << 62, 1)); },
+      {"n_samples is 4611686018427387904; rows of 1 columns must have 2^40 cells at most"});
   check_refused([&] { static_cast<void>(sample_rows(chain_tree(2), p, X.view(), family, 1, 1)); },
                 {"the tree has 2 leaves and X has 3 rows"});
   const slow_family own;

@@ -298,6 +298,24 @@ class TestTablesOfTheCaller:
         assert text.impute(rows)[3, 1].startswith("level ")
         assert text.impute()[3, 1].startswith("level ")
 
+    def test_probabilities_go_by_level(self) -> None:
+        X = people()
+        est = BHC(FAMILY).fit(X)
+        for rows in (X, None):
+            region, smoker = est.impute_proba("region", rows), est.impute_proba("smoker", rows)
+            assert list(region) == ["n", "s"]
+            assert list(smoker) == [0, 1]
+            assert close(region["n"] + region["s"], np.ones(12))
+            assert region["n"][0] == smoker[1][6] == 1.0
+            assert 0.7 < region["n"][4] < 1
+            assert 0.7 < region["s"][8] < 1
+        with pytest.raises(ValueError, match="column 'age' holds numbers, which have no levels"):
+            est.impute_proba("age")
+        with pytest.raises(ValueError, match=r"column is 2; the columns are \['age', 'smoker'"):
+            est.impute_proba(2)
+        plain = BHC("bernoulli").fit([[0.0, 1.0], [1.0, NAN]])
+        assert plain.impute_proba(1)[1].shape == (2,)
+
     def test_frames_without_a_mapping(self) -> None:
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame(holed(), columns=["a", "b", "c"])
