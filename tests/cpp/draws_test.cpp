@@ -151,8 +151,8 @@ TEST_CASE("draws: Poisson") {
   CHECK(draw_poisson(random, 0.0) == 0.0);
   CHECK(draw_poisson(random, infinity) <= most_drawn);
   random_source pinned(1);  // the same on every platform
-  CHECK(draw_poisson(pinned, 1000.0) == 998.0);
-  CHECK(draw_binomial(pinned, 1000.0, 0.3) == 308.0);
+  CHECK(draw_poisson(pinned, 1000.0) == 993.0);
+  CHECK(draw_binomial(pinned, 1000.0, 0.3) == 310.0);
 }
 
 TEST_CASE("draws: indices by weight") {

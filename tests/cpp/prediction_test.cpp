@@ -152,6 +152,21 @@ void check_same(const averages& from_p, const averages& from_q) {
   }
 }
 
+/// A user's family in one struct: bits whose probability of a one is ½, as codes of two levels.
+struct coin {
+  static index_t width(index_t /*columns*/) { return 1; }
+  static void observe(const bhclust::row_view& /*row*/, double* t) { t[0] += 1.0; }
+  static double log_marginal(const double* t) { return -std::log(2.0) * t[0]; }
+  static index_t mean_size(index_t /*column*/) { return 2; }
+  static void predictive_mean(const double* /*t*/, double* out) { out[0] = out[1] = 0.5; }
+  static void sample(const double* /*t*/, bhclust::detail::random_source& random, double* out) {
+    out[0] = random.uniform() < 0.5 ? 0.0 : 1.0;
+  }
+  static void column_terms(const double* t, const index_t* /*order*/, double* out) {
+    out[0] = log_marginal(t);
+  }
+};
+
 template <class Model>
 double log_joins(const Model& model, const statistics& t, const row& x) {
   auto more = t;
@@ -281,6 +296,20 @@ TEST_CASE("prediction: a product's means and draws are its blocks', NaN where th
   CHECK(x[4] <= 2.0);
   CHECK(x[3] == std::floor(x[3]));
   CHECK(x[0] != std::floor(x[0]));
+}
+
+TEST_CASE("prediction: a user's own family in one struct") {
+  const auto model = bhclust::bind(any_family(coin{}), 1);
+  const statistics t{3.0};
+  CHECK(model.mean_size(0) == 2);
+  row mean(2, -1.0), x(1, -1.0), part(1, 0.0);
+  model.predictive_mean(t.data(), mean.data());
+  CHECK(mean == row{0.5, 0.5});
+  bhclust::detail::random_source source(1);
+  model.sample(t.data(), source, x.data());
+  CHECK((x[0] == 0.0 || x[0] == 1.0));
+  model.column_terms(t.data(), nullptr, part.data());
+  CHECK(part[0] == log_marginal(model, t));
 }
 
 TEST_CASE("prediction: refusals of families that lack the members") {

@@ -243,7 +243,7 @@ struct Product {
 
   [[nodiscard]] detail::product_model bind(index_t columns) const {
     check_columns(columns);
-    return detail::product_model(blocks, columns);
+    return {blocks, columns};
   }
 
   /// Checks each block's columns by its family; messages name the column of the whole table.

@@ -170,7 +170,7 @@ void fill_fitted(const tree& t, const tree_posterior& p, const table_view& X, co
 
 /// About as many doubles a node as keep those of all nodes within the size of the table.
 [[nodiscard]] inline index_t room_for_sums(const tree& t, const table_view& X) noexcept {
-  constexpr index_t little = index_t{1} << 20;
+  constexpr index_t little = 1048576;  // doubles
   return std::max(little, X.rows() * X.columns()) / t.nodes();
 }
 

@@ -86,7 +86,7 @@ template <class Family>
   const auto model = bind(family, X);
   detail::require_leaves(t, X.rows());
   require(count >= 1, "n_samples must be at least 1");
-  constexpr index_t most_cells = index_t{1} << 40;  // 8 TB
+  constexpr index_t most_cells = 1099511627776;  // 2^40
   require(count <= most_cells / X.columns(), [&] {
     return "n_samples is " + std::to_string(count) + "; rows of " + std::to_string(X.columns()) +
            " columns must have 2^40 cells at most: draw some at a time";
