@@ -21,7 +21,7 @@ from bhclust.families import (
     VonMisesFisher,
 )
 from bhclust.hurdles import hurdle
-from bhclust.inference import Posterior, exact_log_evidence, posterior
+from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
 
@@ -30,6 +30,7 @@ __all__ = [
     "RBHC",
     "BernoulliBeta",
     "CategoricalDirichlet",
+    "Explanation",
     "ExponentialGamma",
     "Family",
     "GeometricBeta",

@@ -33,8 +33,11 @@ __all__: list[str] = [
     "coclustering_pairs",
     "dendrogram_purity",
     "exact_log_evidence",
+    "explain",
     "gradient_of_evidence",
     "greedy_bhc",
+    "impute",
+    "impute_levels",
     "labels_of",
     "linkage_heights",
     "log_cluster_count",
@@ -51,6 +54,8 @@ __all__: list[str] = [
     "relocate",
     "relocated_tree",
     "sample_partitions",
+    "sample_rows",
+    "separation",
 ]
 
 class Table:
@@ -883,6 +888,14 @@ def exact_log_evidence(
     alpha: typing.SupportsFloat | typing.SupportsIndex,
     progress: typing.Any,
 ) -> float: ...
+def explain(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    node: typing.SupportsInt | typing.SupportsIndex,
+    order: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+) -> tuple: ...
 def gradient_of_evidence(
     tree: Tree, posterior: TreePosterior, table: Table, family: Family, progress: typing.Any
 ) -> tuple: ...
@@ -893,6 +906,25 @@ def greedy_bhc(
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> Tree: ...
+def impute(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    fresh: Table | None,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> numpy.ndarray: ...
+def impute_levels(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    fresh: Table | None,
+    column: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> numpy.ndarray: ...
 def labels_of(
     tree: Tree, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]
 ) -> numpy.typing.NDArray[numpy.int64]: ...
@@ -979,6 +1011,22 @@ def sample_partitions(
     posterior: TreePosterior,
     n_samples: typing.SupportsInt | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.ndarray: ...
+def sample_rows(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    n_samples: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> tuple: ...
+def separation(
+    table: Table,
+    family: Family,
+    first: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    second: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    order: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
 ) -> numpy.ndarray: ...
 
 __version__: str = "0.1.0"

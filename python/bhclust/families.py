@@ -41,6 +41,7 @@ __all__ = [
     "Product",
     "VonMisesFisher",
     "aliases",
+    "bit_columns",
     "product_of",
     "resolve_family",
 ]
@@ -139,6 +140,17 @@ def _block(family: Any, columns: list[int], cells: Any) -> tuple[Family, Sequenc
         if len(columns) == 1:
             message = message.replace("column 0", f"column {columns[0]}", 1)
         raise ValueError(message) from None
+
+
+def bit_columns(family: Family, n_columns: int) -> list[int]:
+    """The columns that a family takes for bits."""
+    if isinstance(family, BernoulliBeta):
+        return list(range(n_columns))
+    if not isinstance(family, Product):
+        return []
+    return sorted(
+        columns[j] for block, columns in family.blocks for j in bit_columns(block, len(columns))
+    )
 
 
 def from_parameters(name: str, parameters: Mapping[str, Any]) -> Family:

@@ -64,6 +64,11 @@ inline void solve_upper(const double* lower, double* x, index_t d) noexcept {
   }
 }
 
+/// x ← L x.
+inline void multiply_lower(const double* lower, double* x, index_t d) noexcept {
+  for (index_t i = d - 1; i >= 0; --i) x[i] = dot(lower + triangle(i), x, i + 1);
+}
+
 /// L ← L⁻¹.
 inline void invert_lower(double* lower, index_t d) noexcept {
   for (index_t i = 0; i < d; ++i) {
