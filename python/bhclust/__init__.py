@@ -8,6 +8,7 @@ from bhclust.families import (
     CategoricalDirichlet,
     ExponentialGamma,
     Family,
+    GaussianProcess,
     GeometricBeta,
     MultinomialDirichlet,
     NegativeBinomialBeta,
@@ -29,6 +30,7 @@ __all__ = [
     "CategoricalDirichlet",
     "ExponentialGamma",
     "Family",
+    "GaussianProcess",
     "GeometricBeta",
     "Learned",
     "MultinomialDirichlet",
@@ -43,6 +45,7 @@ __all__ = [
     "VonMisesFisher",
     "__version__",
     "bhc",
+    "curves",
     "datasets",
     "exact_log_evidence",
     "io",
@@ -58,7 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Modules that need more than NumPy are loaded when they are asked for."""
-    if name in ("datasets", "io", "metrics", "plot"):
+    if name in ("curves", "datasets", "io", "metrics", "plot"):
         import importlib
 
         return importlib.import_module(f"bhclust.{name}")

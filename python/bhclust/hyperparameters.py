@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bhclust._core import (
     CategoricalDirichlet,
     Family,
+    GaussianProcess,
     NegativeBinomialBeta,
     NormalInverseGamma,
     NormalInverseWishart,
@@ -51,11 +52,12 @@ class _Piece:
 class HyperparameterVector:
     """The learned hyperparameters of a family, and the concentration, as logs.
 
-    Prior means, numbers of levels and the negative binomial's r stay as they are. A scalar stays a
-    scalar, one value a column stays one a column; a full psi keeps its correlations and its shape
-    and learns its scale. Each log has a normal hyperprior about its start with standard deviation 3
-    and bounds of a factor of 1,000 below and 200 above; scales of Gaussian families stay above the
-    resolution of the recorded values (their least distance, squared, over 12).
+    Prior means, numbers of levels, the negative binomial's r, times and kernels stay as they are. A
+    scalar stays a scalar, one value a column stays one a column; a full psi keeps its correlations
+    and its shape and learns its scale. Each log has a normal hyperprior about its start with
+    standard deviation 3 and bounds of a factor of 1,000 below and 200 above; scales of Gaussian
+    families stay above the resolution of the recorded values (their least distance, squared, over
+    12).
 
     Parameters
     ----------
@@ -159,6 +161,8 @@ def _given(family: Family) -> Collection[str]:
         given.append("levels")
     if isinstance(family, NegativeBinomialBeta):
         given.append("r")
+    if isinstance(family, GaussianProcess):
+        given += ["times", "kernel"]
     if isinstance(family, VonMisesFisher) and family.prior_kappa == 0:
         given.append("prior_kappa")
     return given
@@ -170,6 +174,8 @@ def _scales(family: Family) -> Collection[str]:
         return ("b",)
     if isinstance(family, NormalInverseWishart):
         return ("psi",)
+    if isinstance(family, GaussianProcess):
+        return ("noise",)
     return ("variance",) if isinstance(family, NormalKnownVariance) else ()
 
 

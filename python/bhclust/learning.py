@@ -98,7 +98,7 @@ def learn(
     O(n · width).
     """
     table = as_table(X)
-    start = resolve_family(family, table)
+    start = resolve_family(family, X)
     run = _Run(table, start, alpha, n_threads, progress)
     if tree is not None:
         run.fit(tree, "given tree")

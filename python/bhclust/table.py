@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust._core import Table
 
-__all__ = ["as_table", "column_names", "kept"]
+__all__ = ["as_table", "column_names", "column_numbers", "kept"]
 
 
 def as_table(X: Any, *, argument: str = "X") -> Table:
@@ -61,6 +61,19 @@ def column_names(X: Any) -> list[str] | None:
         return None
     names = list(columns)
     return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def column_numbers(X: Any) -> list[float] | None:
+    """Names of the columns of a DataFrame whose names are all numbers, if as text; else None."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "to_numpy"):
+        return None
+    try:
+        numbers = [float(name) for name in columns if not isinstance(name, (bool, np.bool_))]
+    except (TypeError, ValueError):
+        return None
+    every = len(numbers) == len(columns) > 0
+    return numbers if every and all(map(math.isfinite, numbers)) else None
 
 
 def _cells(X: Any, argument: str) -> NDArray[np.float64]:
