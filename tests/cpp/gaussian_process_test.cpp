@@ -199,8 +199,19 @@ TEST_CASE("GaussianProcess: tables with holes, and what the fast scores take") {
   CHECK(kernel::takes(family.bind(4), t.view()));
   for (std::size_t c = 0; c < t.cells.size(); c += 5) t.cells[c] = nan_cell;
   CHECK_FALSE(kernel::takes(family.bind(4), t.view()));
+  using holes_kernel = bhclust::detail::gaussian_process_holes_kernel<model>;
+  CHECK(holes_kernel::takes(family.bind(4), t.view()));
   gaussian::check_store(family, t, 1e-9);
   gaussian::check_trees(family, t);
+  for (const auto kind : kernels) gaussian::check_store(smooth(kind), t, 1e-9);
+  // where rounding would show, the slow and exact way is left
+  auto certain = family;
+  certain.noise = 1e-12;
+  CHECK_FALSE(holes_kernel::takes(certain.bind(4), t.view()));
+  for (auto hard : gaussian::hard(45, 5)) {
+    for (std::size_t c = 0; c < hard.cells.size(); c += 7) hard.cells[c] = nan_cell;
+    gaussian::check_store(GaussianProcess::from_data(hard.view()), hard, 1e-9);
+  }
 }
 
 TEST_CASE("GaussianProcess: defaults for any table") {

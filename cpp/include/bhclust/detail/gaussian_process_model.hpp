@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/gaussian_process_holes_kernel.hpp>
 #include <bhclust/detail/gaussian_process_kernel.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
@@ -88,10 +89,13 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
 
  public:
   template <class Score>
-  using store = lane_store_or<self,
-                              std::conditional_t<Score::kind == score_kind::evidence,
-                                                 gaussian_process_kernel<self>, ward_kernel<self>>,
-                              cluster_store<self, Score>>;
+  using plain_store = cluster_store<self, Score>;
+  template <class Score>
+  using store = std::conditional_t<
+      Score::kind == score_kind::evidence,
+      lane_store_or<self, gaussian_process_kernel<self>,
+                    lane_store_or<self, gaussian_process_holes_kernel<self>, plain_store<Score>>>,
+      lane_store_or<self, ward_kernel<self>, plain_store<Score>>>;
 
   gaussian_process_model(std::vector<normal_known_variance_column> columns, time_covariance prior,
                          double length_scale, double amplitude)
