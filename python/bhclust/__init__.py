@@ -10,6 +10,7 @@ from bhclust.families import (
     CategoricalDirichlet,
     ExponentialGamma,
     Family,
+    GaussianProcess,
     GeometricBeta,
     MultinomialDirichlet,
     NegativeBinomialBeta,
@@ -33,6 +34,7 @@ __all__ = [
     "Explanation",
     "ExponentialGamma",
     "Family",
+    "GaussianProcess",
     "GeometricBeta",
     "Learned",
     "MultinomialDirichlet",
@@ -47,6 +49,7 @@ __all__ = [
     "VonMisesFisher",
     "__version__",
     "bhc",
+    "curves",
     "datasets",
     "exact_log_evidence",
     "hurdle",
@@ -63,7 +66,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Modules that need more than NumPy are loaded when they are asked for."""
-    if name in ("datasets", "io", "metrics", "plot"):
+    if name in ("curves", "datasets", "io", "metrics", "plot"):
         import importlib
 
         return importlib.import_module(f"bhclust.{name}")

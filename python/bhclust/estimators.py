@@ -245,7 +245,7 @@ class _Layout:
         else:
             table = as_table(X)
             with naming(self.names):
-                model = resolve_family(family, table)
+                model = resolve_family(family, X)
         self.n_columns = table.n_columns
         self.form = Form(X)
         return table, model

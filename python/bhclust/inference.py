@@ -73,7 +73,7 @@ def posterior(
     """
     grown = _as_tree(tree, names, resolve)
     table = as_table(X)
-    model = resolve_family(family, table)
+    model = resolve_family(family, X)
     value = check_alpha(alpha)
     found = _core.posterior(grown, table, model, value, progress)
     return Posterior(grown, found, table, model)
@@ -126,9 +126,7 @@ def exact_log_evidence(
     O(3^n_rows).
     """
     table = as_table(X)
-    return _core.exact_log_evidence(
-        table, resolve_family(family, table), check_alpha(alpha), progress
-    )
+    return _core.exact_log_evidence(table, resolve_family(family, X), check_alpha(alpha), progress)
 
 
 @dataclass(frozen=True, eq=False)

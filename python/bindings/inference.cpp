@@ -2,6 +2,7 @@
 #include <bhclust/analysis/linkage.hpp>
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
+#include <bhclust/inference/curve.hpp>
 #include <bhclust/inference/evidence.hpp>
 #include <bhclust/inference/explanation.hpp>
 #include <bhclust/inference/hyperparameters.hpp>
@@ -29,6 +30,20 @@ tree_posterior posterior_of(const tree& t, const held_table& table, const held_f
   const posterior_options options{alpha, progress_of(std::move(progress))};
   const py::gil_scoped_release free;
   return posterior(t, table.view, family.get(), options);
+}
+
+py::tuple curve_at(const held_family& family, const held_table& table,
+                   const py::array_t<double, py::array::c_style | py::array::forcecast>& times) {
+  const auto* process = family.get().get_if<GaussianProcess>();
+  require(process != nullptr, [&] {
+    return "family is " + family.get().name() + "; curves are those of GaussianProcess";
+  });
+  const std::vector<double> at(times.data(), times.data() + times.size());
+  auto found = [&] {
+    const py::gil_scoped_release free;
+    return curve_of(*process, table.view, at);
+  }();
+  return py::make_tuple(array_from(std::move(found.mean)), array_from(std::move(found.variance)));
 }
 
 std::vector<index_t> map_cut(const tree& t, const tree_posterior& p) { return map_nodes(t, p); }
@@ -350,6 +365,7 @@ void register_inference(py::module_& m) {
   m.def("log_responsibilities", &responsibilities_of, py::arg("labels"), py::arg("alpha"),
         py::arg("table"), py::arg("family"), py::arg("fresh"), py::arg("n_threads"),
         py::arg("progress"));
+  m.def("curve", &curve_at, py::arg("family"), py::arg("table"), py::arg("times"));
   register_evidence(m);
   register_rows(m);
   register_gradient(m);

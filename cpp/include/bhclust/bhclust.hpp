@@ -14,6 +14,7 @@
 #include <bhclust/family.hpp>
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
+#include <bhclust/inference/curve.hpp>
 #include <bhclust/inference/evidence.hpp>
 #include <bhclust/inference/explanation.hpp>
 #include <bhclust/inference/hyperparameters.hpp>

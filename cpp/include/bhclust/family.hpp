@@ -55,6 +55,9 @@
 ///     void check(const table_view& X) const;  // beyond the domain        [nothing]
 ///     void check_data(const table_view& X) const;     // in place of domain and check
 ///     static Family from_data(const table_view& X);   // defaults on the scale of the data
+///     static constexpr std::size_t given;     // fields, the first ones, that describe the
+///     experiment static Family from_data(const table_view& X, const Family& design);     // are
+///     those of design
 ///
 /// `bind(family, X)` below checks all of that and returns the model with every optional part filled
 /// in; algorithms see nothing else of a family.
