@@ -67,8 +67,8 @@ class _Piece:
 class HyperparameterVector:
     """The learned hyperparameters of a family, and the concentration, as logs.
 
-    Prior means of Gaussian families move linearly, in units of their columns' spreads, with the same
-    hyperprior and bounds of 10. Mean directions, numbers of levels, the negative binomial's r,
+    Prior means of Gaussian families move linearly, in units of their columns' spreads, with the
+    same hyperprior and bounds of 10. Mean directions, numbers of levels, the negative binomial's r,
     times and kernels stay as they are. A scalar stays a scalar, one value a column stays one a
     column; a full psi keeps its correlations and its shape and learns its scale. Each log has a
     normal hyperprior about its start with standard deviation 3 and bounds of a factor of 1,000
