@@ -336,7 +336,7 @@ def _add_pictures(files: Any, post: Any, findings: Findings, options: _Options) 
     if not _can_draw(options):
         click.echo('no picture: matplotlib is missing (pip install "bhclust[plot]")')
         return
-    from . import _describe, plot
+    from . import plot
 
     table = findings.table
     # Numbers of rows tell nobody anything where there are many.
@@ -348,7 +348,7 @@ def _add_pictures(files: Any, post: Any, findings: Findings, options: _Options) 
         labels=findings.labels,
         names=names,
         classes=table.target,
-        titles=_describe.titles(findings.traits),
+        X=table,
         title=options.title or Path(table.path).name,
         unit=options.unit,
     )
