@@ -1,5 +1,7 @@
 """Bayesian hierarchical clustering at native speed."""
 
+from typing import TYPE_CHECKING
+
 from bhclust._core import Tree, __version__
 from bhclust.algorithms import bhc, rbhc, refine
 from bhclust.estimators import BHC, RBHC
@@ -21,6 +23,10 @@ from bhclust.families import (
 from bhclust.inference import Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
+
+if TYPE_CHECKING:
+    from bhclust import datasets, io, metrics, plot
+    from bhclust._report import report
 
 __all__ = [
     "BHC",
@@ -53,6 +59,7 @@ __all__ = [
     "posterior",
     "rbhc",
     "refine",
+    "report",
 ]
 
 
@@ -62,4 +69,8 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"bhclust.{name}")
+    if name == "report":
+        from bhclust._report import report
+
+        return report
     raise AttributeError(f"module 'bhclust' has no attribute {name!r}")

@@ -141,7 +141,8 @@ def _objects(name: str, values: NDArray[Any], families: _Families) -> Column | N
     code = {level: place for place, level in enumerate(levels)}
     cells = np.full(len(values), np.nan)
     cells[~missing] = [code[value] for value in present]
-    if families.of(cells) is None and len(levels) > min(_MOST_LEVELS, len(present) / 2):
+    are_many = len(levels) > _MOST_LEVELS or 2 * len(levels) > len(present) + 4
+    if are_many and families.of(cells) is None:
         return None
     return Column(name, "categorical", cells, tuple(map(str, levels)), "texts")
 

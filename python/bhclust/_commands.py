@@ -93,6 +93,7 @@ class _Options:
     threads: int | None = None
     plot: bool = True
     dendrogram: bool = False
+    report: bool = True
     unit: str = "rows"
     title: str = ""
 
@@ -173,6 +174,7 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all by default.")
 @click.option("--no-plot", is_flag=True, help="Write no picture.")
 @click.option("--dendrogram", is_flag=True, help="Also draw the whole tree.")
+@click.option("--report/--no-report", default=True, help="Whether to write report.html.")
 def fit(
     file: Path,
     out: Path | None,
@@ -229,6 +231,8 @@ def _cluster(table: Table, options: _Options) -> None:
         told = f"{_describe.columns_in_words(table)}\n\n{_describe.summary(findings)}\n"
         files.add("summary.txt", told)
         _add_pictures(files, post, findings, options)
+        if options.report:
+            files.add("report.html", _report(post, findings, options))
     for path in files:
         click.echo(f"wrote {path}")
 
@@ -257,7 +261,7 @@ def _file_names(options: _Options) -> list[str]:
     names = ["labels.csv", "tree.json", "tree.nwk", "summary.txt"]
     if _can_draw(options):
         names += ["tree.png", *(["dendrogram.png"] if options.dendrogram else [])]
-    return names
+    return [*names, "report.html"] if options.report else names
 
 
 def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
@@ -357,3 +361,18 @@ def _add_pictures(files: Any, post: Any, findings: Findings, options: _Options) 
         picture = text_io.BytesIO()
         plot.save_dendrogram(picture, post, labels=findings.labels, names=findings.table.row_names)
         files.add("dendrogram.png", picture.getvalue())
+
+
+def _report(post: Any, findings: Findings, options: _Options) -> str:
+    from . import _report
+
+    chosen = f"cut into {options.clusters:,}" if options.clusters else f"rule {options.rule}"
+    return _report.page(
+        post,
+        findings.table,
+        labels=findings.labels,
+        title=options.title or Path(findings.table.path).name,
+        unit=options.unit,
+        choices={"clusters": chosen, "tree": options.algorithm},
+        pictures=options.plot,
+    )

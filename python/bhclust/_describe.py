@@ -155,7 +155,7 @@ def _cluster(findings: Findings, label: int) -> list[str]:
     rows = np.flatnonzero(findings.labels == label)
     sure = float(findings.certainty[rows].mean())
     unit = findings.unit.removesuffix("s") if len(rows) == 1 else findings.unit
-    lines = [f"cluster {label}: {len(rows):,} {unit}, certainty {_percent(sure)}"]
+    lines = [f"cluster {label}: {len(rows):,} {unit}, certainty {percent_in_words(sure)}"]
     told = [trait.text for trait in findings.traits[label]]
     lines += _entry("set apart by", [", ".join(told)]) if told else []
     names = findings.table.row_names
@@ -183,7 +183,7 @@ def certainty_in_words(labels: Ints, unit: str) -> str:
     return f"{told}."
 
 
-def _percent(share: float) -> str:
+def percent_in_words(share: float) -> str:
     """Round to whole per cent, but never up to 100%."""
     if share > 0.995:
         return "over 99%"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -120,7 +120,8 @@ class Map:
         """Width and height in points at which it reads well."""
         beside = max((ruler.width(name, _SIZE) for name in self.names or ()), default=0.0)
         cells = min(max(_CELL * len(self.field.names), 180.0), 620.0)
-        body = max(11.5 * sum(self.heights), 60.0) if self.names is not None else 460.0
+        tall = sum(self.heights)
+        body = max(11.5 * tall, 60.0) if self.names is not None else min(460.0, 24.0 * tall)
         return 210.0 + cells + min(beside, 150.0), body + self.above + self.below(ruler)
 
     @property
@@ -131,7 +132,7 @@ class Map:
     def below(self, ruler: Ruler) -> float:
         """Room under the cells, in points: names of the columns, and the key."""
         longest = max((ruler.width(name, _SIZE) for name in self.field.names), default=0.0)
-        return min(longest, 130.0) + 54.0
+        return min(longest, 130.0) + 64.0
 
 
 def draw(ax: Axes, found: Map, ruler: Ruler, size: tuple[float, float], log_odds: Floats) -> None:
@@ -175,9 +176,10 @@ class _Drawing:
         self._column_names()
         self._key()
 
-    def _text(self, x: float, y: float, words: str, size: float, **style: object) -> None:
-        style = {"color": INK, "va": "center", "family": self.ruler.families, **style}
-        self.ax.text(x, y, words, fontsize=size, parse_math=False, **style)  # type: ignore[arg-type]
+    def _text(self, x: float, y: float, words: str, size: float, **style: Any) -> None:
+        face = self.ruler.script.face(words, style.pop("weight", "normal"))
+        style = {"color": INK, "va": "center", **face, **style}
+        self.ax.text(x, y, words, fontsize=size, parse_math=False, **style)
 
     def _cells(self, box: Box, band: tuple[float, float]) -> None:
         if not self.map.field.names:
@@ -273,20 +275,23 @@ class _Drawing:
 
     def _key(self) -> None:
         """Explain the colours, and what was left out."""
-        below = self.bottom + self.map.below(self.ruler)
-        x, y, wide = self.left, below - 26.0, 70.0
+        x, y, wide = 10.0, self.bottom + self.map.below(self.ruler) - 38.0, 70.0
         ramp = np.linspace(0.0, 1.0, 32)[None, :]
         extent = (x + 20.0, x + 20.0 + wide, y + 4.0, y - 4.0)
         self.ax.imshow(ramp, cmap=_colours(), extent=extent, aspect="auto")
         self._text(x, y, "low", _SIZE, color=_FAINT)
-        told = "high, for each column on its own scale"
+        self._text(x + 24.0 + wide, y, "high: each column on its own scale", _SIZE, color=_FAINT)
+        notes = []
         if np.isnan(self.map.field.cells).any():
-            told += "; white: missing"
-        self._text(x + 24.0 + wide, y, told, _SIZE, color=_FAINT)
+            notes.append("White: missing.")
         if self.map.field.left_out:
             shown, left = len(self.map.field.names), self.map.field.left_out
-            words = f"the {shown} columns that differ most between clusters, of {shown + left:,}"
-            self._text(x, y + 12.0, words, _SIZE, color=_FAINT)
+            notes.append(
+                f"The {shown} columns that differ most between clusters, of {shown + left:,}."
+            )
+        room = self.right + self.names_width - x
+        for number, line in enumerate(self.ruler.wrap(" ".join(notes), _SIZE, room), 1):
+            self._text(x, y + 12.0 * number, line, _SIZE, color=_FAINT)
 
 
 def _label(box: Box, unit: str) -> str:

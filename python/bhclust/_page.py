@@ -44,7 +44,6 @@ _PALETTE = (
     "#BBAAEE",
     "#C9A27E",
 )
-_WEIGHTS = ("normal", "bold")
 _BLANK = ("", "nan", "none", "<na>", "nat")
 
 
@@ -168,7 +167,8 @@ def mixtures_in_words(counts: Counter[str]) -> list[str]:
 def mixture_in_words(counts: Counter[str]) -> str:
     """Say how many there are of each class: "13 fish, 1 reptile", or "all fish"."""
     if len(counts) == 1:
-        return f"all {_class_name(next(iter(counts)))}"
+        name, count = next(iter(counts.items()))
+        return _class_name(name) if count == 1 else f"all {_class_name(name)}"
     return ", ".join(_of_class(name, count) for name, count in counts.most_common())
 
 
@@ -189,15 +189,16 @@ class Ruler:
         from matplotlib.textpath import text_to_path
 
         self._path = text_to_path
-        self.families = script.families
+        self.script = script
         self._fonts = {
-            weight: FontProperties(family=script.families, size=100, weight=weight)
-            for weight in _WEIGHTS
+            weight: FontProperties(family=families, size=100, weight=weight)
+            for weight, families in script.families.items()
         }
         self._letters: dict[tuple[str, str], float] = {}
 
     def width(self, text: str, size: float, weight: str = "normal") -> float:
         """Width of a line of text."""
+        weight = self.script.weight(text, weight)
         return size / 100 * sum(self._letter(letter, weight) for letter in text)
 
     def _letter(self, letter: str, weight: str) -> float:

@@ -12,6 +12,7 @@ from ._condense import Floats, Ints
 from ._sniff import Column
 
 _YES = frozenset({"1", "yes", "y", "true", "t"})
+_COUNTED = ("poisson", "multinomial")
 _LEAST = 0.05
 _MOST_COLUMNS = 200
 _MOST_WORDS = 3
@@ -211,7 +212,7 @@ class _Measured:
         )
 
     def _distance(self, here: Floats, overall: float, spread: float) -> Floats:
-        if self.column.family in ("poisson", "multinomial") and overall > 0:
+        if self.column.family in _COUNTED and overall > 0:
             here = np.maximum(here, 0.0)
             ratio = np.divide(here, overall, out=np.ones_like(here), where=here > 0)
             gain: Floats = self.scale * (here * np.log(ratio) - here + overall)
@@ -238,8 +239,9 @@ class _Means:
         how = "" if self.sizes[group] == 1 else " on average"
         text = f"{name} {mean:.3g}{how} ({self.overall:.3g} overall)"
         short = f"{'high' if mean > self.overall else 'low'} {short_name(name)}"
-        exact = f"{short_name(name)} {mean:.3g}"
-        return Trait(text, short, float(self.distance[group]), False, exact, name)
+        exact = f"{short_name(name)} = {mean:.3g}"
+        is_lack = self.column.family in _COUNTED and mean < self.overall
+        return Trait(text, short, float(self.distance[group]), is_lack, exact, name)
 
 
 def short_name(name: str) -> str:

@@ -140,7 +140,7 @@ def condensed_tree(
     else:
         page, scale = _fit_into(ruler, content, ax)
     width, height = _size_in_points(ax)
-    pen = _Pen(ax, width / scale, height / scale, scale, ruler.families)
+    pen = _Pen(ax, width / scale, height / scale, scale, ruler.script)
     _draw_page(pen, page, content.shape, post.log_odds)
     return ax
 
@@ -181,7 +181,7 @@ def save_condensed_tree(
         page = _page.best_page(ruler, content, width, _TALLEST)
         size = page.width, page.height
         figure = _bare_figure(*size)
-        pen = _Pen(_axes(figure, size), *size, 1.0, ruler.families)
+        pen = _Pen(_axes(figure, size), *size, 1.0, ruler.script)
         _draw_page(pen, page, content.shape, post.log_odds)
         return figure
 
@@ -237,17 +237,17 @@ def _content(
         [*(rows or ()), *(known or ()), *(told or words or ()), heading, unit, _OURS]
     )
 
-    def clean(texts: Sequence[str] | None, weight: str = "normal") -> list[str] | None:
-        return None if texts is None else [script.clean(text, weight) for text in texts]
+    def clean(texts: Sequence[str] | None) -> list[str] | None:
+        return None if texts is None else [script.clean(text) for text in texts]
 
     shown = clean(known)
     content = Content(
         shape=shape,
         names=clean(rows),
         classes=None if shown is None else Classes.of(shown),
-        titles=clean(told, "bold"),
-        words=clean(words, "bold"),
-        title=script.clean(heading, "bold"),
+        titles=clean(told),
+        words=clean(words),
+        title=script.clean(heading),
         unit=script.clean(unit),
         note=_page.note_in_words(shape, post.log_odds),
     )
@@ -319,18 +319,17 @@ def _axes(
 class _Pen:
     """Draws on axes whose units are points (times a scale), y growing downwards."""
 
-    def __init__(
-        self, ax: Axes, width: float, height: float, scale: float, families: list[str]
-    ) -> None:
+    def __init__(self, ax: Axes, width: float, height: float, scale: float, script: Script) -> None:
         self.ax = ax
         self.scale = scale
-        self.families = families
+        self.script = script
         ax.set_xlim(0, width)
         ax.set_ylim(height, 0)
         ax.set_axis_off()
 
     def text(self, x: float, y: float, words: str, size: float, **style: Any) -> None:
-        style = {"color": _INK, "va": "center_baseline", "family": self.families, **style}
+        face = self.script.face(words, style.pop("weight", "normal"))
+        style = {"color": _INK, "va": "center_baseline", **face, **style}
         self.ax.text(x, y, words, fontsize=size * self.scale, parse_math=False, **style)
 
     def pill(self, pill: Pill, x: float, y: float) -> None:
@@ -538,7 +537,7 @@ class _Plan:
 
     labels: Ints
     names: list[str]
-    families: list[str]
+    script: Script
     shape: Shape | None
     size: tuple[float, float]
     margins: tuple[float, float, float, float]
@@ -557,21 +556,21 @@ def _plan(
     texts = checked_texts(range(n) if names is None else names, n, "names") or []
     shape = condense(post.tree, flat, 40)
     if n > max_leaves:
-        families = Script.of([_OURS]).families
-        return _Plan(flat, [], families, shape, (640.0, 574.0), (16.0, 152.0, 40.0, 14.0))
+        script = Script.of([_OURS])
+        return _Plan(flat, [], script, shape, (640.0, 574.0), (16.0, 152.0, 40.0, 14.0))
     script = Script.of([*texts, _OURS])
     ruler = Ruler(script)
     texts = [ruler.shorten(script.clean(text), 8.0, 140.0) for text in texts]
     beside = max(ruler.width(text, 8.0) for text in texts) + 14
     size = (640.0, min(11.5 * n + 54, _TALLEST_DENDROGRAM))
-    return _Plan(flat, texts, script.families, None, size, (16.0, beside, 40.0, 14.0))
+    return _Plan(flat, texts, script, None, size, (16.0, beside, 40.0, 14.0))
 
 
 def _draw_dendrogram(ax: Axes, post: PosteriorLike, plan: _Plan) -> None:
     if plan.shape is None:
         _draw_rows(ax, post, plan)
     else:
-        _draw_wedges(ax, post, plan.shape, plan.families)
+        _draw_wedges(ax, post, plan.shape, plan.script)
     _dress(ax)
 
 
@@ -635,7 +634,7 @@ def _draw_rows(ax: Axes, post: PosteriorLike, plan: _Plan) -> None:
     for node, label in cluster_nodes(tree, labels).items():
         _on_stem(ax, (across[node], y[node]), f"{label}", size, _hue(turn[label]))
     for row, name in enumerate(plan.names):
-        _beside(ax, y[row], name, size, _hue(turn[int(labels[row])]), plan.families)
+        _beside(ax, y[row], name, size, _hue(turn[int(labels[row])]), plan.script)
 
 
 def _on_stem(ax: Axes, place: tuple[float, float], words: str, size: float, colour: str) -> None:
@@ -659,7 +658,7 @@ def _hue(turn: int) -> str:
     return _LINES[turn % len(_LINES)]
 
 
-def _beside(ax: Axes, y: float, words: str, size: float, colour: str, families: list[str]) -> None:
+def _beside(ax: Axes, y: float, words: str, size: float, colour: str, script: Script) -> None:
     ax.annotate(
         words,
         (0.0, y),
@@ -667,14 +666,14 @@ def _beside(ax: Axes, y: float, words: str, size: float, colour: str, families: 
         textcoords="offset points",
         fontsize=size,
         color=colour,
-        family=families,
+        **script.face(words),
         va="center",
         annotation_clip=False,
         parse_math=False,
     )
 
 
-def _draw_wedges(ax: Axes, post: PosteriorLike, shape: Shape, families: list[str]) -> None:
+def _draw_wedges(ax: Axes, post: PosteriorLike, shape: Shape, script: Script) -> None:
     from matplotlib.collections import LineCollection, PolyCollection
 
     across = _across(post)
@@ -689,7 +688,7 @@ def _draw_wedges(ax: Axes, post: PosteriorLike, shape: Shape, families: list[str
         bottom += tall
         tip, half = (max(x[-1], 0.004), y[-1]), 0.42 * tall
         wedges.append([tip, (0.0, y[-1] - half), (0.0, y[-1] + half)])
-        _beside(ax, y[-1], _wedge_words(box), 8.0, _hue(turn), families)
+        _beside(ax, y[-1], _wedge_words(box), 8.0, _hue(turn), script)
     for fork in shape.forks:
         a, b = fork.sides
         x.append(across[fork.node])
@@ -863,7 +862,7 @@ def _map(
         field=Field(field.cells, [script.clean(name) for name in field.names], field.left_out),
         names=None if rows is None else [script.clean(name) for name in rows],
         classes=None if known is None else Classes.of(list(map(script.clean, known))),
-        title=script.clean(heading, "bold"),
+        title=script.clean(heading),
         unit=script.clean(unit),
     )
     return found, Ruler(script)

@@ -18,7 +18,7 @@ import pytest
 import bhclust
 from bhclust import _commands, cli, datasets, plot
 
-FILES = ["labels.csv", "summary.txt", "tree.json", "tree.nwk", "tree.png"]
+FILES = ["labels.csv", "report.html", "summary.txt", "tree.json", "tree.nwk", "tree.png"]
 SIMPLE = "name,size,ill,kind\n" + "".join(
     f"n{i},{(i % 3) * 10 + i / 100},{i % 2},{'abc'[i % 3]}\n" for i in range(30)
 )
@@ -69,7 +69,7 @@ class TestDemo:
         assert all(f"wrote bhclust-demo/{name}" in out for name in FILES)
         assert Path("bhclust-demo/tree.png").read_bytes().startswith(b"\x89PNG")
         told = Path("bhclust-demo/summary.txt").read_text(encoding="utf-8")
-        assert told.strip().splitlines()[-5:] == out.strip().splitlines()[-11:-6]
+        assert told.strip().splitlines()[-5:] == out.strip().splitlines()[-12:-7]
 
     def test_labels_are_those_of_the_estimator(self, run):
         run("demo")
@@ -147,6 +147,17 @@ class TestFit:
     def test_dendrogram(self, run, table):
         assert run("fit", table(), "--out", "o", "--dendrogram")[0] == 0
         assert Path("o/dendrogram.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_report(self, run, table):
+        assert run("fit", table(), "--out", "o", "--clusters", "3", "--target", "kind")[0] == 0
+        told = Path("o/report.html").read_text(encoding="utf-8")
+        assert "3 clusters in 30 rows" in told
+        assert "cut into 3" in told
+        assert told.count("data:image/svg+xml") == 2
+        assert run("fit", table(), "--out", "p", "--no-report")[0] == 0
+        assert "report.html" not in os.listdir("p")
+        assert run("fit", table(), "--out", "q", "--no-plot")[0] == 0
+        assert "data:image" not in Path("q/report.html").read_text(encoding="utf-8")
 
     def test_names_that_csv_and_newick_must_quote(self, run, table):
         names = ['a, "b"', "it's; (c)", "zwei\nZeilen", "ä:[x]"] * 5
