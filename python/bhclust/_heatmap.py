@@ -290,7 +290,7 @@ class _Drawing:
                 f"The {shown} columns that differ most between clusters, of {shown + left:,}."
             )
         room = self.right + self.names_width - x
-        for number, line in enumerate(self.ruler.wrap(" ".join(notes), _SIZE, room), 1):
+        for number, line in enumerate(self.ruler.wrap(" ".join(notes).split(), _SIZE, room), 1):
             self._text(x, y + 12.0 * number, line, _SIZE, color=_FAINT)
 
 

@@ -226,15 +226,17 @@ class Ruler:
                 high = middle - 1
         return text[:low].rstrip() + "…"
 
-    def wrap(self, text: str, size: float, room: float, weight: str = "normal") -> list[str]:
-        """Break a text into lines that fit, as far as its words do."""
+    def wrap(
+        self, pieces: Sequence[str], size: float, room: float, weight: str = "normal"
+    ) -> list[str]:
+        """Set pieces of text, such as its words, into lines that fit, as far as the pieces do."""
         lines: list[str] = []
-        for word in text.split():
-            longer = f"{lines[-1]} {word}" if lines else word
+        for piece in pieces:
+            longer = f"{lines[-1]} {piece}" if lines else piece
             if lines and self.width(longer, size, weight) <= room:
                 lines[-1] = longer
             else:
-                lines.append(word)
+                lines.append(piece)
         return lines
 
 
@@ -356,9 +358,7 @@ def _place_box(ruler: Ruler, content: Content, place: int, room: float, max_line
 
 def _count_that_fits(ruler: Ruler, content: Content, box: Box, room: float, title: str) -> str:
     """Choose the longest account of a box's classes that leaves the title one line, or two."""
-    count, mixtures = content.count(box), content.mixtures(box) if len(box.rows) > 1 else []
-    if len(box.rows) == 1 and content.classes is not None:
-        mixtures = [content.classes.of_row[int(box.rows[0])] or "unknown"]
+    count, mixtures = content.count(box), content.mixtures(box)
     left_over = room - ruler.width(title, TITLE_SIZE, "bold") - 10
     for enough in (left_over, 0.5 * room):
         for mixture in mixtures:
@@ -369,8 +369,18 @@ def _count_that_fits(ruler: Ruler, content: Content, box: Box, room: float, titl
     return ruler.shorten(count, SMALL_SIZE, 0.6 * room)
 
 
+def _pieces(ruler: Ruler, title: str, room: float) -> list[str]:
+    """Break a title behind its commas, and where this is not enough into words."""
+    pieces = []
+    for piece in title.replace(", ", ",\n").split("\n"):
+        fits = ruler.width(piece, TITLE_SIZE, "bold") <= room
+        pieces += [piece] if fits else piece.split()
+    return pieces
+
+
 def _title_lines(ruler: Ruler, title: str, room: float) -> list[str]:
-    lines = ruler.wrap(title, TITLE_SIZE, room, "bold")[:_MOST_TITLE_LINES] or [""]
+    lines = ruler.wrap(_pieces(ruler, title, room), TITLE_SIZE, room, "bold")[:_MOST_TITLE_LINES]
+    lines = lines or [""]
     if len(lines) == _MOST_TITLE_LINES:
         before = len(" ".join(lines[:-1]))
         lines[-1] = title[before:].strip()
@@ -398,7 +408,7 @@ def lay_out(ruler: Ruler, content: Content, width: float, max_lines: int) -> Pag
         place = replace(_place_box(ruler, content, number, room, max_lines), y=y)
         boxes.append(place)
         y += place.height + _BETWEEN
-    note = ruler.wrap(content.note, SMALL_SIZE, 0.95 * (width - 2 * MARGIN))
+    note = ruler.wrap(content.note.split(), SMALL_SIZE, 0.95 * (width - 2 * MARGIN))
     height = y + _NOTE_STEP * len(note) + MARGIN - _BETWEEN + (5 if note else 0)
     return Page(width, height, left, step, content.title, legend, legend_y, boxes, note, y + 5)
 

@@ -205,8 +205,8 @@ class _Measured:
         distance = distance * present / np.maximum(sizes, 1)
         return _Means(
             self.column,
-            (here + self.centre) * self.scale,
-            (middle + self.centre) * self.scale,
+            _plain(here + self.centre) * self.scale,
+            float(_plain(np.array(middle + self.centre))) * self.scale,
             distance,
             sizes,
         )
@@ -242,6 +242,11 @@ class _Means:
         exact = f"{short_name(name)} = {mean:.3g}"
         is_lack = self.column.family in _COUNTED and mean < self.overall
         return Trait(text, short, float(self.distance[group]), is_lack, exact, name)
+
+
+def _plain(scaled: Floats) -> Floats:
+    """Make a zero of what rounding left of one."""
+    return np.where(np.abs(scaled) < 1e-13, 0.0, scaled)
 
 
 def short_name(name: str) -> str:

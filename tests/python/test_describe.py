@@ -300,3 +300,8 @@ def test_one_row_has_no_shares():
         "x 5 (2 overall)",
     }
     assert "milk: no (75% overall)" in {t.text for t in third}
+
+
+def test_a_mean_of_zero_is_written_as_zero():
+    x = column("x", "gaussian-diag", [0.1, 0.2, 0.3, 0.7, 0.0, 0.0, 0.0, 0.0])
+    assert told([x], [0, 0, 0, 0, 1, 1, 1, 1])[1][0].text.startswith("x 0 on average")
