@@ -631,8 +631,11 @@ def _draw_rows(ax: Axes, post: PosteriorLike, plan: _Plan) -> None:
     size = min(8.0, 0.75 * _size_in_points(ax)[1] / n)
     if size < 3.0:
         return
+    room = 20.0 / _size_in_points(ax)[0]
     for node, label in cluster_nodes(tree, labels).items():
-        _on_stem(ax, (across[node], y[node]), f"{label}", size, _hue(turn[label]))
+        up = int(tree.parent[node])
+        if up < 0 or across[up] - across[node] > room:
+            _on_stem(ax, (across[node], y[node]), f"{label}", size, _hue(turn[label]))
     for row, name in enumerate(plan.names):
         _beside(ax, y[row], name, size, _hue(turn[int(labels[row])]), plan.script)
 

@@ -377,6 +377,14 @@ class TestDendrogram:
         assert len({colours[0], colours[2], colours[3]}) == 3
         assert set(NAMES) <= set(words(ax))
 
+    def test_numbers_of_clusters_stand_on_their_lines_where_these_are_long(self, small):
+        said = words(plot.dendrogram(small, names=NAMES))
+        assert sorted(said[:3]) == ["0", "1", "2"]
+        assert said[3:] == NAMES
+        alone = words(plot.dendrogram(small, names=NAMES, labels=range(6)))
+        assert alone[-6:] == NAMES
+        assert set(alone[:-6]) < set("012345")
+
     def test_half_a_chance_is_drawn_in_the_middle(self):
         post = make_post([(0, 1)], 2, [0.0])
         ax = plot.dendrogram(post)
