@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+# First, so that the command can be interrupted while the rest is imported.
+from bhclust import _interrupts as _interrupts
 from bhclust._core import Tree, __version__
 from bhclust.algorithms import bhc, rbhc, refine
 from bhclust.estimators import BHC, RBHC
@@ -20,6 +22,7 @@ from bhclust.families import (
     Product,
     VonMisesFisher,
 )
+from bhclust.hurdles import hurdle
 from bhclust.inference import Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
@@ -51,6 +54,7 @@ __all__ = [
     "bhc",
     "datasets",
     "exact_log_evidence",
+    "hurdle",
     "io",
     "lambda_heuristic",
     "learn",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import errno
 import importlib.util
 import io as text_io
 import os
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -16,13 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import _interrupts
+from .options import MOST_THREADS
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ._describe import Findings
-    from .io import Table
+    from .io import OutputFiles, Table
 
 _MOST_PRINTED = 20
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+# Exit status of a process whose reader has gone, as shells count it: 128 + SIGPIPE.
+_READER_GONE = 141
 _FAMILY_HELP = (
     "Read every column as this family: gaussian, gaussian-diag, gaussian-spherical, "
     "von-mises-fisher, exponential, poisson, multinomial, geometric, negative-binomial, "
@@ -30,35 +39,143 @@ _FAMILY_HELP = (
 )
 
 
-def run(arguments: Sequence[str] | None) -> int:
+class _Session:
+    """One run of a command: where it stands, and who still listens."""
+
+    def __init__(self, interrupts: _interrupts.Interrupts) -> None:
+        self.interrupts = interrupts
+        self._lost: OSError | None = None
+
+    def say(self, text: str) -> None:
+        """Print, if it can be: a reader that has gone (as in `| head`) must not stop the work."""
+        if self._lost is None:
+            try:
+                click.echo(_printable(text))
+            except OSError as error:
+                self.lose(error)
+
+    def lose(self, error: OSError) -> None:
+        """Note that standard output has failed, and send the rest nowhere."""
+        self._lost = error
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    @contextlib.contextmanager
+    def writing(self, files: OutputFiles) -> Iterator[OutputFiles]:
+        """Write files; an interrupt from then on does not say that nothing was written."""
+        told = self.interrupts.told
+        try:
+            with files:
+                yield files
+                self.interrupts.told = f"interrupted; the files in {files.folder} are written"
+        finally:
+            if not files.written:
+                self.interrupts.told = told
+
+    def status(self, code: int) -> int:
+        """Flush, and give the exit status of a command that has ended with a code."""
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            self.lose(error)
+        if self._lost is None or code:
+            return code
+        if self._lost.errno == errno.EPIPE:
+            return _READER_GONE
+        return _fail(f"standard output: cannot be written: {self._lost.strerror}", 1)
+
+
+class _Interrupted(Exception):  # noqa: N818
+    """KeyboardInterrupt, which click would answer with a line of its own."""
+
+
+class _ReaderGone(Exception):  # noqa: N818
+    """BrokenPipeError, at which click would leave with the status of an error."""
+
+    def __init__(self, error: BrokenPipeError) -> None:
+        super().__init__()
+        self.error = error
+
+
+class _Group(click.Group):
+    """Commands whose interrupts and lost readers reach `run` as they are."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _not_for_click():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _not_for_click():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _not_for_click() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise _Interrupted from None
+    except BrokenPipeError as error:
+        raise _ReaderGone(error) from None
+
+
+def run(arguments: Sequence[str] | None, interrupts: _interrupts.Interrupts) -> int:
     """Run a command; errors of the user's become one line and an exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, text_io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    session = _Session(interrupts)
     try:
-        result = commands.main(arguments, prog_name="bhclust", standalone_mode=False)
-        sys.stdout.flush()
+        return session.status(_run(arguments, session))
+    except Exception:
+        if not interrupts.seen:
+            raise
+        return _fail(interrupts.told, _interrupts.STATUS)
+
+
+def _run(arguments: Sequence[str] | None, session: _Session) -> int:
+    try:
+        result = commands.main(arguments, prog_name="bhclust", standalone_mode=False, obj=session)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except _ReaderGone as gone:
+        session.lose(gone.error)
+        return 0
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted; nothing was written", 130)
-    except BrokenPipeError:
-        # The reader has gone (as in `bhclust demo | head`): nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _wrong_usage(error)
+    except (_Interrupted, KeyboardInterrupt, click.Abort):
+        return _fail(session.interrupts.told, _interrupts.STATUS)
     except MemoryError as error:
         return _fail(str(error) or "not enough memory for this table", 1)
     except (ValueError, TypeError, ImportError, OSError) as error:
+        if session.interrupts.seen:
+            raise
         return _fail(str(error), 1)
 
 
+def _wrong_usage(error: click.ClickException) -> int:
+    message = error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if "\n" in message or context is None:
+        # The help, for want of a command.
+        with contextlib.suppress(OSError):
+            error.show()
+        return error.exit_code
+    hint = f"{context.command_path} --help lists the options"
+    return _fail(f"{message.rstrip('.')} ({hint})", error.exit_code)
+
+
 def _fail(message: str, code: int) -> int:
-    click.echo(f"error: {' '.join(message.split())}", err=True)
+    with contextlib.suppress(OSError):
+        click.echo(f"error: {_printable(' '.join(message.split()))}", err=True)
     return code
+
+
+def _printable(text: str) -> str:
+    """Replace what a terminal would obey: cells and names of files may hold anything."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -67,7 +184,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -88,7 +205,7 @@ class _Options:
     force: bool
     alpha: float = 1.0
     clusters: int | None = None
-    rule: str = "map"
+    rule: str | None = None
     algorithm: str = "greedy"
     threads: int | None = None
     plot: bool = True
@@ -98,23 +215,34 @@ class _Options:
     title: str = ""
 
 
+def _the_only(_: click.Context, parameter: click.Parameter, values: tuple[Any, ...]) -> Any:
+    if len(values) > 1:
+        raise click.BadParameter("given more than once", param=parameter)
+    if values == ("",):
+        raise click.BadParameter("a name is needed, not ''", param=parameter)
+    return values[0] if values else None
+
+
+def _option(name: str, **how: Any) -> Callable[[Any], Any]:
+    """Make an option with a value that may be given once: none loses to a later one unnoticed."""
+    return click.option(name, multiple=True, callback=_the_only, **how)
+
+
 @commands.command()
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the files; else bhclust-demo."
-)
+@_option("--out", metavar="FOLDER", help="Folder for the files; else bhclust-demo.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-def demo(out: Path | None, force: bool) -> None:
+def demo(out: str | None, force: bool) -> None:
     """Cluster 101 animals by their traits, and draw them."""
     from .datasets import load_zoo
 
     options = _Options(
-        out=out or Path("bhclust-demo"),
+        out=Path(out or "bhclust-demo"),
         force=force or out is None,
         unit="animals",
         title="101 animals, grouped by 16 traits",
     )
-    click.echo("101 animals and 16 of their traits (R. Forsyth 1990, UCI, CC BY 4.0).")
-    click.echo("Which belong together? The classes that people gave them are not looked at.\n")
+    _say("101 animals and 16 of their traits (R. Forsyth 1990, UCI, CC BY 4.0).")
+    _say("Which belong together? The classes that people gave them are not looked at.\n")
     _cluster(load_zoo(), options)
 
 
@@ -124,17 +252,19 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
         name, sign, family = value.rpartition("=")
         if not sign or not name or not family:
             raise click.BadParameter(f"'{value}' is not NAME=FAMILY", param=parameter)
+        if name in asked:
+            raise click.BadParameter(
+                f"'{name}' is given two families, {asked[name]} and {family}", param=parameter
+            )
         asked[name] = family
     return asked
 
 
 @commands.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the files; else TABLE-clusters."
-)
+@click.argument("file")
+@_option("--out", metavar="FOLDER", help="Folder for the files; else TABLE-clusters.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@click.option("--family", help=_FAMILY_HELP)
+@_option("--family", metavar="NAME", help=_FAMILY_HELP)
 @click.option(
     "--column",
     "columns",
@@ -144,40 +274,54 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
     help="Read one column as a family; may be repeated.",
 )
 @click.option("--ignore", multiple=True, metavar="NAME", help="Leave out a column; repeatable.")
-@click.option("--target", metavar="NAME", help="A column of known classes, only compared with.")
-@click.option("--names", metavar="NAME", help="The column with the names of the rows.")
+@_option(
+    "--target",
+    metavar="NAME",
+    help=(
+        "A column of known classes, only compared with; by default one called class, target, "
+        "label, species, cluster or the like that holds few categories. "
+        "(--column NAME=categorical clusters on it.)"
+    ),
+)
+@_option("--names", metavar="NAME", help="The column with the names of the rows.")
 @click.option(
     "--header/--no-header", default=None, help="Whether line 1 names the columns; else found out."
 )
-@click.option(
+@_option(
     "--alpha",
     type=float,
-    default=1.0,
-    show_default=True,
-    help="Concentration: larger, more clusters.",
+    metavar="NUMBER",
+    help="Concentration: larger, more clusters; 1 by default.",
 )
-@click.option("--clusters", type=click.IntRange(min=1), metavar="K", help="Cut into K clusters.")
-@click.option(
+@_option("--clusters", type=click.IntRange(min=1), metavar="K", help="Cut into K clusters.")
+@_option(
     "--rule",
     type=click.Choice(["map", "r"]),
-    default="map",
-    show_default=True,
-    help="Where to cut: the likeliest partition, or where a split is likelier than not.",
+    help=(
+        "Where to cut: the likeliest partition (map, the default), or where a split is likelier "
+        "than not (r). With --clusters K: the likeliest partition into K, or the likeliest splits "
+        "first (r, then the default)."
+    ),
 )
-@click.option(
+@_option(
     "--algorithm",
     type=click.Choice(["greedy", "rbhc"]),
-    default="greedy",
-    show_default=True,
-    help="Exact greedy merging, or the fast nearest-neighbour chain for large tables.",
+    help=(
+        "Exact greedy merging (the default), or the fast nearest-neighbour chain for large tables."
+    ),
 )
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all by default.")
+@_option(
+    "--threads",
+    type=click.IntRange(1, MOST_THREADS),
+    metavar="N",
+    help="Threads; all by default.",
+)
 @click.option("--no-plot", is_flag=True, help="Write no picture.")
 @click.option("--dendrogram", is_flag=True, help="Also draw the whole tree.")
 @click.option("--report/--no-report", default=True, help="Whether to write report.html.")
 def fit(
-    file: Path,
-    out: Path | None,
+    file: str,
+    out: str | None,
     force: bool,
     family: str | None,
     columns: dict[str, str],
@@ -186,11 +330,18 @@ def fit(
     names: str | None,
     header: bool | None,
     no_plot: bool,
+    dendrogram: bool,
     **how: Any,
 ) -> None:
-    """Cluster the rows of a table: CSV or TSV, plain or gzip."""
+    """Cluster the rows of a table: CSV or TSV, plain or gzip.
+
+    In labels.csv, row counts the rows below the header, empty ones too, as spreadsheets, pandas
+    and R do, and line is the line of the file.
+    """
     from .io import read_table
 
+    if no_plot and dendrogram:
+        raise ValueError("--dendrogram: --no-plot forbids it; choose one of them")
     table = read_table(
         file,
         family=family,
@@ -200,15 +351,27 @@ def fit(
         names=names,
         header=header,
     )
-    folder = out or Path(f"{file.name.split('.')[0] or 'table'}-clusters")
-    _cluster(table, _Options(out=folder, force=force, plot=not no_plot, **how))
+    folder = Path(out or f"{Path(file).name.split('.')[0] or 'table'}-clusters")
+    given = {name: value for name, value in how.items() if value is not None}
+    options = _Options(out=folder, force=force, plot=not no_plot, dendrogram=dendrogram, **given)
+    _cluster(table, options)
+
+
+def _say(text: str) -> None:
+    _session().say(text)
+
+
+def _session() -> _Session:
+    found = click.get_current_context().find_object(_Session)
+    assert found is not None
+    return found
 
 
 def _cluster(table: Table, options: _Options) -> None:
     from . import _describe
     from .io import OutputFiles
 
-    click.echo(_describe.columns_in_words(table))
+    _say(_describe.columns_in_words(table))
     _check(table, options)
     files = OutputFiles(options.out, replace=options.force)
     files.check(_file_names(options))
@@ -221,20 +384,30 @@ def _cluster(table: Table, options: _Options) -> None:
         traits=_describe.traits(table.columns, labels),
         unit=options.unit,
     )
-    click.echo(f"\n{_describe.summary(findings, most=_MOST_PRINTED)}\n")
-    with files:
-        files.add("labels.csv", _labels_csv(findings))
-        names = table.row_names
-        files.add("tree.json", post.tree.to_json(names=names) + "\n")
-        newick = post.tree.to_newick(names=names, heights=post.height)
-        files.add("tree.nwk", newick.rstrip("\n") + "\n")
-        told = f"{_describe.columns_in_words(table)}\n\n{_describe.summary(findings)}\n"
-        files.add("summary.txt", told)
-        _add_pictures(files, post, findings, options)
-        if options.report:
-            files.add("report.html", _report(post, findings, options))
+    _say(f"\n{_describe.summary(findings, most=_MOST_PRINTED)}\n")
+    contents = _contents(post, findings, options)
+    with _session().writing(files):
+        for name, content in contents.items():
+            files.add(name, content)
     for path in files:
-        click.echo(f"wrote {path}")
+        _say(f"wrote {path}")
+
+
+def _contents(post: Any, findings: Findings, options: _Options) -> dict[str, str | bytes]:
+    """Make all files before the first is written, so that an interrupt finds none half done."""
+    from . import _describe
+
+    table = findings.table
+    names = table.row_names
+    newick = post.tree.to_newick(names=names, heights=post.height)
+    return {
+        "labels.csv": _labels_csv(findings),
+        "tree.json": post.tree.to_json(names=names) + "\n",
+        "tree.nwk": newick.rstrip("\n") + "\n",
+        "summary.txt": f"{_describe.columns_in_words(table)}\n\n{_describe.summary(findings)}\n",
+        **_pictures(post, findings, options),
+        **({"report.html": _report(post, findings, options)} if options.report else {}),
+    }
 
 
 def _check(table: Table, options: _Options) -> None:
@@ -267,7 +440,7 @@ def _file_names(options: _Options) -> list[str]:
 def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
     import bhclust
 
-    with _ProgressBar() as bar:
+    with _in_the_file(table), _ProgressBar() as bar, _session().interrupts.raising():
         estimator = bhclust.BHC(
             family=table.family,
             alpha=options.alpha,
@@ -276,11 +449,23 @@ def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
             progress=bar.show,
         ).fit(table.data)
     post = estimator.posterior_
-    if options.clusters is not None:
-        labels = post.cut(n_clusters=options.clusters)
-    else:
-        labels = post.cut(rule=options.rule)
+    labels = post.cut(rule=options.rule, n_clusters=options.clusters)
     return post, labels, float(estimator.log_evidence_)
+
+
+@contextlib.contextmanager
+def _in_the_file(table: Table) -> Iterator[None]:
+    """Refusals of the core name the line of the file and the column, as the reader's do."""
+    try:
+        yield
+    except ValueError as error:
+        place = re.match(r"X: row (\d+)(?:, column (\d+) )?", str(error))
+        if place is None:
+            raise
+        told = f"{table.path}: line {table.lines[int(place[1])]}"
+        if place[2] is not None:
+            told += f", column '{list(table.columns)[int(place[2])]}' "
+        raise ValueError(told + str(error)[place.end() :]) from None
 
 
 class _ProgressBar:
@@ -295,7 +480,9 @@ class _ProgressBar:
 
     def show(self, done: int, total: int) -> None:
         if self._bar is None:
-            if time.monotonic() - self._begin < 1.0 or not sys.stderr.isatty():
+            if time.monotonic() - self._begin < 1.0 or sys.stderr is None:
+                return
+            if not sys.stderr.isatty():
                 return
             self._bar = self._start(total)
         self._bar.update(self._bar.task_ids[0], completed=done, total=total)
@@ -317,9 +504,10 @@ class _ProgressBar:
 
 def _labels_csv(findings: Findings) -> str:
     table = findings.table
-    head = ["row", "name", "cluster", "certainty"]
+    head = ["row", "line", "name", "cluster", "certainty"]
     columns: list[Sequence[Any]] = [
-        range(1, table.n_rows + 1),
+        table.numbers,
+        table.lines,
         table.row_names,
         findings.labels.tolist(),
         [f"{value:.4f}" for value in findings.certainty.tolist()],
@@ -334,44 +522,48 @@ def _labels_csv(findings: Findings) -> str:
     return text.getvalue()
 
 
-def _add_pictures(files: Any, post: Any, findings: Findings, options: _Options) -> None:
+def _pictures(post: Any, findings: Findings, options: _Options) -> dict[str, bytes]:
     if not options.plot:
-        return
+        return {}
     if not _can_draw(options):
-        click.echo('no picture: matplotlib is missing (pip install "bhclust[plot]")')
-        return
+        _say('no picture: matplotlib is missing (pip install "bhclust[plot]")')
+        return {}
     from . import plot
 
     table = findings.table
     # Numbers of rows tell nobody anything where there are many.
     names = table.row_names if table.names or table.n_rows <= 200 else None
-    picture = text_io.BytesIO()
+    tree, dendrogram = text_io.BytesIO(), text_io.BytesIO()
     plot.save_condensed_tree(
-        picture,
+        tree,
         post,
+        X=table,
         labels=findings.labels,
         names=names,
         classes=table.target,
-        X=table,
-        title=options.title or Path(table.path).name,
+        title=_title(table, options),
         unit=options.unit,
     )
-    files.add("tree.png", picture.getvalue())
     if options.dendrogram:
-        picture = text_io.BytesIO()
-        plot.save_dendrogram(picture, post, labels=findings.labels, names=findings.table.row_names)
-        files.add("dendrogram.png", picture.getvalue())
+        plot.save_dendrogram(dendrogram, post, labels=findings.labels, names=table.row_names)
+    drawn = {"tree.png": tree.getvalue(), "dendrogram.png": dendrogram.getvalue()}
+    return {name: content for name, content in drawn.items() if content}
+
+
+def _title(table: Table, options: _Options) -> str:
+    return options.title or Path(table.path).name.encode(errors="replace").decode()
 
 
 def _report(post: Any, findings: Findings, options: _Options) -> str:
     from . import _report
 
-    chosen = f"cut into {options.clusters:,}" if options.clusters else f"rule {options.rule}"
+    rule = f"rule {options.rule or 'map'}"
+    chosen = f"cut into {options.clusters:,}" if options.clusters else rule
     return _report.page(
         post,
         findings.table,
         labels=findings.labels,
-        title=options.title or Path(findings.table.path).name,
+        title=_title(findings.table, options),
         unit=options.unit,
         choices={"clusters": chosen, "tree": options.algorithm},
         pictures=options.plot,

@@ -13,13 +13,13 @@ import numpy as np
 
 from ._condense import Floats, Ints, PosteriorLike, cluster_nodes
 from ._page import mixture_in_words
-from ._sniff import Column
+from ._records import counted
+from ._sniff import Column, is_class_name
 from ._traits import Trait as Trait
 from ._traits import traits as traits
 from .io import Table
 
 _WIDTH = 92
-_CLASS_NAMES = frozenset({"target", "class", "label", "labels", "classes", "species"})
 _KINDS = {
     "bernoulli": "yes or no",
     "categorical": "categories",
@@ -61,7 +61,7 @@ def certainty(post: _PosteriorWithOmega, labels: Ints) -> Floats:
 def columns_in_words(table: Table) -> str:
     """Say what each column was taken for, and why."""
     lines = [
-        f"{Path(table.path).name}: {table.n_rows:,} rows",
+        f"{Path(table.path).name}: {counted(table.n_rows, 'row')}",
         *(f"  note: {note}" for note in table.notes),
     ]
     by_kind: dict[str, list[Column]] = {}
@@ -73,7 +73,7 @@ def columns_in_words(table: Table) -> str:
         missing = [f"{column.name} {column.n_missing:,}" for column in columns if column.n_missing]
         lines += _entry("  missing values", [", ".join(missing)]) if missing else []
     lines += _entry("set aside", [f"{name} ({why})" for name, why in table.set_aside.items()])
-    known = [name for name in table.columns if name.lower() in _CLASS_NAMES]
+    known = [name for name in table.columns if is_class_name(name)]
     if known and table.target is None:
         lines.append(f"  note: if '{known[0]}' holds known classes, say --target '{known[0]}'")
     return "\n".join(lines)
@@ -121,7 +121,7 @@ def summary(findings: Findings, *, most: int | None = None) -> str:
     """Tell the clusters in plain words; where there are more than `most`, the largest of them."""
     labels = findings.labels
     clusters = int(labels.max()) + 1
-    found = f"{clusters:,} cluster{'s' if clusters > 1 else ''}"
+    found = counted(clusters, "cluster")
     lines = [
         f"{found} in {len(labels):,} {findings.unit}",
         f"log evidence {findings.log_evidence:,.2f}",

@@ -36,6 +36,22 @@ MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"})
 _LONGEST_MISSING = max(map(len, MISSING))
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things: 1 row, 2 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shown(text: str) -> str:
+    """Shorten a text for a message."""
+    return text if len(text) <= 60 else f"{text[:40]}… ({len(text):,} characters)"
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """Shorten the name of a file for a message, in the middle."""
+    text = os.fspath(path)
+    return text if len(text) <= 160 else f"{text[:70]}…{text[-70:]}"
+
+
 def is_missing(cell: str) -> bool:
     """Whether a cell stands for a missing value."""
     return len(cell) <= _LONGEST_MISSING and cell.lower() in MISSING
@@ -43,26 +59,32 @@ def is_missing(cell: str) -> bool:
 
 @dataclass(frozen=True)
 class Records:
-    """Rows of cells, all of one width, each with the line of the file it begins in."""
+    """Rows of cells, all of one width.
+
+    `lines` are the lines of the file in which they begin. `numbers` count the rows below the
+    header as spreadsheets, pandas and R do: a row of empty cells counts, though it is not among
+    the `rows`; a line without any cell does not.
+    """
 
     path: str
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
+    numbers: list[int]
     separator: str
     notes: list[str]
 
 
 def read_records(path: str | os.PathLike[str], *, header: bool | None = None) -> Records:
     """Read a table as text; `header` says whether the first line names the columns, if known."""
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     notes: list[str] = []
     text = _decode(name, _unpack(name, _read(name)), notes)
     if not text.strip():
         raise ValueError(f"{name}: the file is empty; a table with a line for each row is needed")
     separator = _separator(text)
     rows, lines = _split(name, text, separator)
-    rows, lines = _without_blank(rows, lines, notes)
+    rows, lines, numbers = _without_blank(rows, lines, notes)
     if not rows:
         raise ValueError(f"{name}: no cell of the file has a value")
     if len(rows[0]) == 1:
@@ -72,6 +94,7 @@ def read_records(path: str | os.PathLike[str], *, header: bool | None = None) ->
         notes.append("no header found: the columns are called column 1, column 2, …")
     names = rows.pop(0) if named else []
     first_line = lines.pop(0) if named else lines[0]
+    above = numbers.pop(0) if named else numbers[0] - 1
     if not rows:
         raise ValueError(f"{name}: there is a header in line {first_line}, but no row below it")
     if named and all(len(row) == len(names) + 1 for row in rows):
@@ -79,19 +102,25 @@ def read_records(path: str | os.PathLike[str], *, header: bool | None = None) ->
         names = [*names, ""] if trailing else ["", *names]
     width = len(names) if named else len(rows[0])
     _check_widths(name, rows, lines, width, first_line, separator)
-    return Records(name, _column_names(name, names, width), rows, lines, separator, notes)
+    numbers = [number - above for number in numbers]
+    header_names = _column_names(name, names, width)
+    return Records(name, header_names, rows, lines, numbers, separator, notes)
 
 
 def _read(path: str) -> bytes:
+    if not path or "\0" in path:
+        raise ValueError(f"{path!r}: this cannot be the name of a file; check it")
     try:
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        raise ValueError(f"{path}: no such file; check the name and the folder") from None
+        remedy = "say /dev/stdin to read a pipe" if path == "-" else "check the name and the folder"
+        raise ValueError(f"{path}: no such file; {remedy}") from None
     except IsADirectoryError:
         raise ValueError(f"{path}: is a folder; name a file in it") from None
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
+        told = f"{shown_path(path)}: cannot be read: {error.strerror or error}"
+        raise ValueError(f"{told}; check the name and your rights to read it") from None
 
 
 def _unpack(path: str, data: bytes) -> bytes:
@@ -165,22 +194,33 @@ def _split(path: str, text: str, separator: str) -> tuple[list[list[str]], list[
             lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
+        told = f"{path}: line {line} cannot be read ({error}); "
+        if "field limit" in str(error):
+            raise ValueError(f"{told}look for a quote that is not closed") from None
         raise ValueError(
-            f"{path}: line {line} cannot be read ({error}); "
-            'quotes must enclose a whole cell, and stand twice ("") inside it'
+            f'{told}quotes must enclose a whole cell, and stand twice ("") inside it'
         ) from None
     return rows, lines
 
 
 def _without_blank(
     rows: list[list[str]], lines: list[int], notes: list[str]
-) -> tuple[list[list[str]], list[int]]:
-    kept = [place for place, row in enumerate(rows) if any(row)]
-    between = [lines[place] for place, row in enumerate(rows) if row and not any(row)]
-    if between:
-        where = ", ".join(map(str, between[:5])) + (", …" if len(between) > 5 else "")
-        notes.append(f"{len(between)} rows without any value skipped (line {where})")
-    return [rows[place] for place in kept], [lines[place] for place in kept]
+) -> tuple[list[list[str]], list[int], list[int]]:
+    """Give the rows with a value, their lines, and their numbers among all rows with cells."""
+    kept: list[int] = []
+    numbers: list[int] = []
+    blank: list[int] = []
+    for place, row in enumerate(rows):
+        if any(row):
+            kept.append(place)
+            numbers.append(len(kept) + len(blank))
+        elif len(row) > 1:
+            blank.append(lines[place])
+    if blank:
+        where = ", ".join(map(str, blank[:5])) + (", …" if len(blank) > 5 else "")
+        line = "line" if len(blank) == 1 else "lines"
+        notes.append(f"{counted(len(blank), 'row')} without any value skipped ({line} {where})")
+    return [rows[place] for place in kept], [lines[place] for place in kept], numbers
 
 
 def _refuse_spaces(path: str, rows: Sequence[Sequence[str]]) -> None:
@@ -224,10 +264,11 @@ def _check_widths(
 ) -> None:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
-            shown = {"\t": "tab"}.get(separator, f"'{separator}'")
+            sign = {"\t": "tab"}.get(separator, f"'{separator}'")
             raise ValueError(
-                f"{path}: line {line} has {len(row)} cells, line {first_line} has {width}; "
-                f"fill up with empty cells, or put quotes around a cell that holds a {shown}"
+                f"{path}: line {line} has {counted(len(row), 'cell')}, line {first_line} has "
+                f"{width:,}; fill up with empty cells, or put quotes around a cell that holds a "
+                f"{sign}"
             )
 
 
@@ -242,7 +283,8 @@ def _column_names(path: str, names: Sequence[str], width: int) -> list[str]:
     for place, name in enumerate(filled, 1):
         if name in seen:
             raise ValueError(
-                f"{path}: columns {seen[name]} and {place} are both called '{name}'; rename one"
+                f"{path}: columns {seen[name]} and {place} are both called '{shown(name)}'; "
+                "rename one"
             )
         seen[name] = place
     return filled

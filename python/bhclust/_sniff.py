@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._records import is_missing
+from ._records import counted, is_missing, shown
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +30,16 @@ FAMILIES = {
 _FEW = 10
 _MOST_LEVELS = 30
 _MOST_COUNT = 1000
+# What the families take: squares of measurements must stay within the doubles, counts be exact.
+_TOO_LARGE = 1e150
+_TOO_LARGE_POSITIVE = 1e300
+_TOO_SMALL = 1e-150
+_LARGEST_EXACT = 2.0**53
+_MOST_CODES = 4096
+_CLASS_NAMES = frozenset(
+    {"class", "classes", "cluster", "clusters", "label", "labels", "species", "target", "targets"}
+    | {"class label", "class labels", "ground truth", "known class", "true class", "true label"}
+)
 _YES_NO = ({"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"})
 _NUMBER_LIKE = re.compile(r"[+-]?[$€£]?\s?\d[\d.,'_ ]*\s?[%$€£]?")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?")
@@ -103,8 +113,8 @@ class Cells:
     def fail(self, place: int, what: str) -> ValueError:
         """Make the error for one cell."""
         return ValueError(
-            f"{self.path}: line {self.lines[place]}, column '{self.name}': "
-            f"'{self.texts[place]}' {what}"
+            f"{self.path}: line {self.lines[place]}, column '{shown(self.name)}': "
+            f"'{shown(self.texts[place])}' {what}"
         )
 
     def first(self, text: str) -> int:
@@ -152,29 +162,84 @@ def uses_decimal_comma(texts: Sequence[str], separator: str) -> bool:
     return bool(after)
 
 
-def sniff(cells: Cells) -> Column | str:
-    """Take a column for what it most likely is, or say why it is set aside."""
+def is_class_name(name: str) -> bool:
+    """Whether columns of this name mostly hold known classes, such as a clustering looks for."""
+    return " ".join(re.findall(r"[^\W_]+", name.lower())) in _CLASS_NAMES
+
+
+def has_known_classes(cells: Cells) -> bool:
+    """Whether a column has the name of known classes and holds few categories, each repeated."""
+    few = 2 <= len(cells.distinct) <= _MOST_LEVELS and 2 * len(cells.distinct) <= len(cells.present)
+    if not few or not is_class_name(cells.name):
+        return False
+    values = cells.numbers()
+    if values is None:
+        return True
+    present = values[cells.present]
+    return bool((present == np.rint(present)).all())
+
+
+def of_no_use(cells: Cells) -> str | None:
+    """Say why a column has nothing to cluster on, whatever its family."""
     if not cells.present:
         return "no values"
-    if len(cells.distinct) == 1:
-        return f"the same value in every row: {cells.distinct[0]}"
+    values = cells.numbers()
+    same = len(cells.distinct) == 1
+    if values is not None:
+        same = bool((values[cells.present] == values[cells.present[0]]).all())
+    if same:
+        return f"the same value in every row: {shown(cells.distinct[0])}"
+    if values is not None and _numbers_the_rows(values):
+        return "numbers the rows"
+    return None
+
+
+def sniff(cells: Cells) -> Column | str:
+    """Take a column for what it most likely is, or say why it is set aside."""
+    reason = of_no_use(cells)
+    if reason is not None:
+        return reason
     values = cells.numbers()
     if values is None:
         return _sniff_text(cells)
     present = values[cells.present]
-    if present.min() == present.max():
-        return f"the same value in every row: {cells.distinct[0]}"
-    if _numbers_the_rows(values):
-        return "numbers the rows"
     if np.isin(present, (0.0, 1.0)).all():
         return Column(cells.name, "bernoulli", values, ("0", "1"), "only 0 and 1")
+    _refuse_large(cells, values, _TOO_LARGE)
+    _refuse_small(cells, values)
     if (present != np.rint(present)).any():
         return Column(cells.name, "gaussian-diag", values, (), "numbers with decimals")
     return _sniff_whole(cells, values, present)
 
 
 def _numbers_the_rows(values: Floats) -> bool:
-    return len(values) > 2 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
+    if len(values) <= 2 or values[0] not in (0.0, 1.0):
+        return False
+    return bool((values == values[0] + np.arange(len(values))).all())
+
+
+def _refuse_large(cells: Cells, values: Floats, limit: float) -> None:
+    large = np.flatnonzero(np.abs(values) >= limit)
+    if len(large):
+        power = f"{limit:.0e}".replace("e+", "e")
+        raise cells.fail(
+            int(large[0]),
+            f"is too large to compute with; write the column in larger units, so that all numbers "
+            f"are below {power} in magnitude, leave the cell empty where a value is missing, or "
+            f"use --ignore '{cells.name}'",
+        )
+
+
+def _refuse_small(cells: Cells, values: Floats) -> None:
+    sizes = np.abs(np.nan_to_num(values))
+    largest = int(np.argmax(sizes))
+    if 0.0 < sizes[largest] < _TOO_SMALL:
+        raise cells.fail(
+            largest,
+            f"is the largest number of the column in magnitude, and too small to compute with; "
+            f"write the column in smaller units, so that it is above 1e-150, or use --ignore "
+            f"'{cells.name}'",
+        )
 
 
 def _sniff_whole(cells: Cells, values: Floats, present: Floats) -> Column:
@@ -183,36 +248,48 @@ def _sniff_whole(cells: Cells, values: Floats, present: Floats) -> Column:
     gaps = high - low >= len(distinct)
     if len(distinct) <= _FEW and 3 * len(distinct) <= len(present) and (gaps or low != 0):
         how = "some left out" if gaps else "not from 0 up"
-        shown = ", ".join(f"{value:.0f}" for value in distinct)
-        return _coded(cells, values, f"few different whole numbers, {how}: {shown}")
-    span = f"whole numbers from {low:,.0f} to {high:,.0f}"
+        listed = ", ".join(map(_whole, distinct))
+        return _coded(cells, values, f"few different whole numbers, {how}: {listed}")
+    span = f"whole numbers from {_whole(low, ',')} to {_whole(high, ',')}"
     if low in (0.0, 1.0) and high <= _MOST_COUNT:
         return Column(cells.name, "poisson", values, (), span)
     why = "some below zero" if low < 0 else "too large for counts" if low < 2 else "none near zero"
     return Column(cells.name, "gaussian-diag", values, (), f"{span}, {why}")
 
 
+def _whole(value: float, mark: str = "") -> str:
+    return f"{value:{mark}.0f}" if abs(value) <= _LARGEST_EXACT else f"{value:.6g}"
+
+
 def _coded(cells: Cells, values: Floats, why: str) -> Column:
     distinct = np.unique(values[cells.present])
     codes = np.full(len(values), np.nan)
     codes[cells.present] = np.searchsorted(distinct, values[cells.present])
-    levels = tuple(f"{value:.12g}" for value in distinct)
+    levels = tuple(repr(value).removesuffix(".0") for value in distinct.tolist())
     return Column(cells.name, "categorical", codes, levels, why)
 
 
 def _sniff_text(cells: Cells) -> Column | str:
-    levels = len(cells.distinct)
     yes_no = _yes_no(cells)
     if yes_no is not None:
         return yes_no
-    if any(map(_DATE.fullmatch, cells.distinct)):
-        if levels > _FEW or levels > len(cells.present) / 2:
-            return f"dates such as {cells.distinct[0]}; give a number of days to use them"
-    else:
+    if not _has_dates(cells):
         _refuse_odd_numbers(cells)
-    if levels <= _MOST_LEVELS and 2 * levels <= len(cells.present):
-        return _texts(cells, f"{levels} different texts")
-    return f"{levels:,} different texts in {len(cells.present):,} rows"
+    return free_text(cells) or _texts(cells, f"{len(cells.distinct)} different texts")
+
+
+def _has_dates(cells: Cells) -> bool:
+    return any(map(_DATE.fullmatch, cells.distinct))
+
+
+def free_text(cells: Cells) -> str | None:
+    """Say why a column of texts is no column of categories, if it is none."""
+    levels, present = len(cells.distinct), len(cells.present)
+    if _has_dates(cells) and (levels > _FEW or levels > present / 2):
+        return f"dates such as {shown(cells.distinct[0])}; give a number of days to use them"
+    if levels <= _MOST_LEVELS and 2 * levels <= present:
+        return None
+    return f"{levels:,} different texts in {counted(present, 'row')}"
 
 
 def _yes_no(cells: Cells) -> Column | None:
@@ -255,7 +332,9 @@ def read_as(cells: Cells, family: str) -> Column | str:
     why = "as asked"
     values = cells.numbers()
     if family == "categorical":
-        return _texts(cells, why) if values is None else _coded(cells, values, why)
+        column = _texts(cells, why) if values is None else _coded(cells, values, why)
+        _refuse_many_levels(cells, column)
+        return column
     if family == "bernoulli":
         return _as_bits(cells, values, why)
     if values is None:
@@ -267,6 +346,16 @@ def read_as(cells: Cells, family: str) -> Column | str:
         )
     _check_domain(cells, values, family)
     return Column(cells.name, family, values, (), why)
+
+
+def _refuse_many_levels(cells: Cells, column: Column) -> None:
+    if len(column.levels) > _MOST_CODES:
+        beyond = int(np.flatnonzero(column.values >= _MOST_CODES)[0])
+        raise cells.fail(
+            beyond,
+            f"is one of {len(column.levels):,} categories, and a column may have {_MOST_CODES:,}; "
+            f"join rare ones, or use --ignore '{cells.name}' or --names '{cells.name}'",
+        )
 
 
 def _as_bits(cells: Cells, values: Floats | None, why: str) -> Column:
@@ -295,13 +384,29 @@ def _check_domain(cells: Cells, values: Floats, family: str) -> None:
     need = FAMILIES[family]
     if need == "counts":
         bad = (values < 0) | (values != np.rint(values)) & ~np.isnan(values)
-    elif need == "numbers above zero":
-        bad = values <= 0
     else:
-        return
+        bad = (values <= 0) if need == "numbers above zero" else np.zeros(len(values), dtype=bool)
     if bad.any():
         wanted = "whole numbers from 0 up" if need == "counts" else need
         raise cells.fail(
             int(np.flatnonzero(bad)[0]),
             f"does not fit family '{family}', which needs {wanted}; choose another family",
+        )
+    if need == "counts":
+        _refuse_inexact(cells, values, family)
+    elif need == "numbers above zero":
+        _refuse_large(cells, values, _TOO_LARGE_POSITIVE)
+    else:
+        _refuse_large(cells, values, _TOO_LARGE)
+        _refuse_small(cells, values)
+
+
+def _refuse_inexact(cells: Cells, values: Floats, family: str) -> None:
+    large = np.flatnonzero(values > _LARGEST_EXACT)
+    if len(large):
+        raise cells.fail(
+            int(large[0]),
+            f"is beyond 2^53 (9,007,199,254,740,992), from where on whole numbers are not exact, "
+            f"and family '{family}' needs exact counts; count in larger units, or use "
+            f"--column '{cells.name}=gaussian-diag'",
         )

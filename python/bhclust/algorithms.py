@@ -145,7 +145,8 @@ def refine(
 
     Nearest-neighbour interchanges are made until none helps. Then subtrees, from small to large,
     are pruned and put back at their best place, and so on in turn until neither helps or the budget
-    is spent.
+    is spent. At last what lies above the most probable clusters, of which the evidence hardly
+    knows, is grown anew as greedy BHC grows it (where they are at most 2,000).
 
     Parameters
     ----------

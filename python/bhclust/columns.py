@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust._core import CategoricalDirichlet, Family, Table
 from bhclust.families import product_of
-from bhclust.table import as_table, column_names
+from bhclust.table import as_table, column_names, refuse_other_forms
 
 __all__ = ["ColumnCoder", "naming"]
 
@@ -119,7 +119,10 @@ def _with_columns(X: Any, argument: str) -> Any:
     """X if it has columns by name, else as an array of objects or numbers with two dimensions."""
     if hasattr(X, "tocsr"):
         raise TypeError(f"{argument} is sparse; a family a column needs a dense table: X.toarray()")
-    if hasattr(X, "columns") or isinstance(X, Mapping):
+    if isinstance(X, Mapping):
+        return X
+    refuse_other_forms(X, argument)
+    if hasattr(X, "columns"):
         return X
     cells = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     if cells.ndim != 2:

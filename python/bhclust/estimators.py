@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
-from bhclust.algorithms import bhc, rbhc
+from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
 from bhclust.families import aliases, resolve_family
+from bhclust.growth import GROWTHS, growths
 from bhclust.inference import Posterior, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import learn
@@ -31,7 +32,6 @@ class _TreeClusterer:
 
     _estimator_type = "clusterer"
 
-    alpha: float
     family: Any
     n_threads: int | None
 
@@ -221,14 +221,18 @@ class BHC(_TreeClusterer):
         The model of a cluster. A name or class takes its hyperparameters from the data
         (`from_data`); a Family is used as it is; a mapping gives each column, by name or number,
         a family of its own, and the other columns are not looked at.
-    alpha : float
-        Concentration of the Dirichlet process, above 0; larger values favour more clusters.
-    tree : {"greedy", "rbhc"}
-        How the tree is built: exact greedy BHC, or RBHC's nearest-neighbour chain.
-    hyperparameters : {"data", "learn"}
-        Those of the family as it is or as `from_data` gives them; or learned from the evidence
-        together with the tree and the concentration (`learn`, which needs SciPy): the family's are
-        then the start, and ``tree`` and ``alpha`` are not looked at.
+    alpha : float, optional
+        Concentration of the Dirichlet process, above 0; larger values favour more clusters. None:
+        learned with the hyperparameters, and 1 where these are not.
+    tree : {"auto", "greedy", "rbhc", "ward"}
+        How the tree is grown: exact greedy BHC, RBHC's nearest-neighbour chain, Ward's method on
+        the raw or the standardised columns, or the one of these with the highest evidence. A
+        learned tree is refined as well, except RBHC's and Ward's. Up to some ten thousand rows all
+        are quick; beyond, ``"rbhc"`` with ``"gaussian-spherical"`` is.
+    hyperparameters : {"auto", "learn", "data"}
+        ``"learn"``: learned from the evidence together with the tree (`bhclust.learn`, which needs
+        SciPy). ``"data"``: as `from_data` gives them, or as they are. ``"auto"``: a Family, alone
+        or in a mapping, keeps its own; all others are learned.
     rule : {"map", "r", "binder"}, optional
         How it is cut, as in `Posterior.cut`; None: the most probable partition.
     threshold : float
@@ -260,9 +264,9 @@ class BHC(_TreeClusterer):
         self,
         family: Any = "gaussian",
         *,
-        alpha: float = 1.0,
-        tree: str = "greedy",
-        hyperparameters: str = "data",
+        alpha: float | None = None,
+        tree: str = "auto",
+        hyperparameters: str = "auto",
         rule: str | None = None,
         threshold: float = 0.5,
         n_clusters: int | None = None,
@@ -287,9 +291,9 @@ class BHC(_TreeClusterer):
         X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
         y : ignored
         """
-        check_choice("tree", self.tree, ("greedy", "rbhc"))
-        check_choice("hyperparameters", self.hyperparameters, ("data", "learn"))
-        alpha = check_alpha(self.alpha)
+        check_choice("tree", self.tree, GROWTHS)
+        check_choice("hyperparameters", self.hyperparameters, ("auto", "learn", "data"))
+        alpha = None if self.alpha is None else check_alpha(self.alpha)
         layout = _Layout()
         table, family = layout.fit(X, self.family)
         check_cut(self.rule, self.threshold, self.n_clusters, table.n_rows)
@@ -299,15 +303,37 @@ class BHC(_TreeClusterer):
         self._keep(layout, found, labels)
         return self
 
-    def _posterior(self, table: Table, family: Family, alpha: float) -> Posterior:
+    def _posterior(self, table: Table, family: Family, alpha: float | None) -> Posterior:
         threads, progress = self.n_threads, self.progress
+        fixed = self._fixed_columns(table.n_columns)
+        if len(fixed) < table.n_columns:
+            return learn(
+                table,
+                family,
+                alpha=alpha,
+                tree=self.tree,
+                fixed=fixed,
+                n_threads=threads,
+                progress=progress,
+            ).posterior
+        concentration = 1.0 if alpha is None else alpha
+        ways = growths(self.tree, table, family, n_threads=threads, progress=progress)
+        grown = (
+            posterior(way.grow(family, concentration), table, family, alpha=concentration)
+            for way in ways
+        )
+        return max(grown, key=lambda found: found.log_evidence)
+
+    def _fixed_columns(self, n_columns: int) -> Sequence[int]:
+        """The columns whose families keep their hyperparameters."""
         if self.hyperparameters == "learn":
-            return learn(table, family, n_threads=threads, progress=progress).posterior
-        if self.tree == "greedy":
-            grown = bhc(table, family, alpha=alpha, n_threads=threads, progress=progress)
-        else:
-            grown = rbhc(table, family, n_threads=threads, progress=progress)
-        return posterior(grown, table, family, alpha=alpha)
+            return ()
+        if self.hyperparameters == "data" or isinstance(self.family, Family):
+            return range(n_columns)
+        if isinstance(self.family, Mapping):
+            parts = self.family.values()
+            return [j for j, part in enumerate(parts) if isinstance(part, Family)]
+        return ()
 
 
 class RBHC(_TreeClusterer):

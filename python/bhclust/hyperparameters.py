@@ -66,9 +66,19 @@ class HyperparameterVector:
     table : Table
         The rows, for the resolution.
     learn_alpha : bool
+    fixed : collection of int
+        Columns of a Product whose blocks keep their hyperparameters.
     """
 
-    def __init__(self, family: Family, alpha: float, table: Table, *, learn_alpha: bool) -> None:
+    def __init__(
+        self,
+        family: Family,
+        alpha: float,
+        table: Table,
+        *,
+        learn_alpha: bool,
+        fixed: Collection[int] = (),
+    ) -> None:
         self._alpha = alpha
         self._learn_alpha = learn_alpha
         self._start: list[float] = [np.log(alpha)] if learn_alpha else []
@@ -78,7 +88,8 @@ class HyperparameterVector:
         self._blocks: list[tuple[Family, list[_Piece], list[int]]] = []
         self._family = family
         for block, columns in _blocks(family, table.n_columns):
-            self._blocks.append((block, self._pieces(block, columns), columns))
+            learned = not set(columns) <= set(fixed)
+            self._blocks.append((block, self._pieces(block, columns, learned), columns))
         self.start: Vector = np.array(self._start)
         self.lower: Vector = np.minimum(np.array(self._lower), self.start)
         self.upper: Vector = self.start + REACH[1]
@@ -110,13 +121,13 @@ class HyperparameterVector:
                 result[part] = _pulled_back(piece, vector[part], by_family[piece.gradient])
         return result
 
-    def _pieces(self, family: Family, columns: list[int]) -> list[_Piece]:
+    def _pieces(self, family: Family, columns: list[int], learned: bool) -> list[_Piece]:
         sizes = type(family)._gradient_sizes(len(columns))  # type: ignore[attr-defined]
         pieces = []
         for keyword, value in family.parameters().items():  # type: ignore[attr-defined]
             place = slice(self._gradient_size, self._gradient_size + sizes[keyword])
             self._gradient_size = place.stop
-            if keyword not in _given(family):
+            if learned and keyword not in _given(family):
                 pieces.append(self._piece(family, columns, keyword, value, place))
         return pieces
 

@@ -18,6 +18,7 @@ from bhclust.options import (
     check_alpha,
     check_choice,
     check_count,
+    check_cut_options,
     check_number,
     check_seed,
     check_threads,
@@ -308,10 +309,9 @@ class Posterior:
         n_clusters: int | None = None,
     ) -> NDArray[np.int64]:
         """The nodes that `cut` makes clusters of, ascending."""
-        if rule is not None:
-            check_choice("rule", rule, ("map", "r", "binder"))
+        check_cut_options(rule, threshold, n_clusters)
         if n_clusters is not None:
-            return self._nodes_at_count(rule, check_count("n_clusters", n_clusters))
+            return self._nodes_at_count(rule, int(n_clusters))
         if rule is None or rule == "map":
             return _core.map_nodes(self.tree, self._found)
         if rule == "binder":
@@ -323,11 +323,7 @@ class Posterior:
     def _nodes_at_count(self, rule: str | None, count: int) -> NDArray[np.int64]:
         if rule == "map":
             return _core.best_nodes_at_count(self.tree, self._found, count)
-        if rule is None or rule == "r":
-            return _core.nodes_at_count(self.tree, self._found, count)
-        raise ValueError(
-            'rule="binder" chooses the number of clusters; n_clusters goes with "map" or "r"'
-        )
+        return _core.nodes_at_count(self.tree, self._found, count)
 
     def cut(
         self,
@@ -345,7 +341,7 @@ class Posterior:
             allows. ``"r"``: from the root down the first nodes with r >= threshold. ``"binder"``:
             the least expected number of pairs wrongly together or apart.
         threshold : float
-            A probability, for ``"r"``.
+            A probability, for ``"r"`` without ``n_clusters``; given with others, an error.
         n_clusters : int, optional
             This many clusters: the node with the largest log d is split first; with ``rule="map"``
             the most probable partition into so many, O(n_rows · n_clusters).

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import os
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +16,15 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from ._records import Records, is_missing, read_records
+from . import _interrupts
+from ._records import Records, is_missing, read_records, shown, shown_path
 from ._sniff import (
     FAMILIES,
     Cells,
     Column,
+    free_text,
+    has_known_classes,
+    of_no_use,
     read_as,
     sniff,
     uses_decimal_comma,
@@ -26,6 +32,16 @@ from ._sniff import (
 
 __all__ = ["Column", "OutputFiles", "Table", "read_table"]
 
+_REMEDIES = {
+    errno.EACCES: "name a folder that you may write to",
+    errno.EPERM: "name a folder that you may write to",
+    errno.EROFS: "name a folder that you may write to",
+    errno.ENOSPC: "free some space, or name a folder on another disk",
+    errno.EDQUOT: "free some space, or name a folder on another disk",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOTDIR: "a file is where a folder is to be; name another folder",
+    errno.EEXIST: "a file is where a folder is to be; name another folder",
+}
 _NAME_HEADERS = frozenset(
     {"row name", "id", "ids", "name", "names", "rowname", "rownames", "row_name", "index"}
     | {"identifier", "uid", "uuid", "unnamed: 0"}
@@ -49,9 +65,16 @@ class Table:
     names : list of str or None
         Names of the rows, where a column has them.
     target : list of str or None
-        Known classes of the rows, where a target column was asked for; empty where missing.
+        Known classes of the rows, where a target column was asked for or found; empty where
+        missing.
     notes : tuple of str
         What else a reader should know about how the file was read.
+    numbers : list of int
+        For each row its number in the file: 1 is the first row below the header, rows of empty
+        cells count too though they are no rows of the table, and lines without any cell do not.
+        pandas and R number rows so.
+    lines : list of int
+        For each row the line of the file that it begins in; the first line of the file is 1.
     """
 
     path: str
@@ -61,11 +84,14 @@ class Table:
     names: list[str] | None
     target: list[str] | None
     notes: tuple[str, ...]
+    numbers: Sequence[int] = ()
+    lines: Sequence[int] = ()
 
     @property
     def row_names(self) -> list[str]:
-        """Names of the rows; ``row 1``, ``row 2``, … where the file has none."""
-        return self.names or [f"row {place}" for place in range(1, self.n_rows + 1)]
+        """Names of the rows; ``row 1``, ``row 2``, … (their `numbers`) where the file has none."""
+        numbers = self.numbers or range(1, self.n_rows + 1)
+        return self.names or [f"row {number}" for number in numbers]
 
     @property
     def family(self) -> str | dict[str, str]:
@@ -110,14 +136,18 @@ def read_table(
       where it is the first column of texts that all differ.
 
     Columns without values, with one value, with free text, with dates, or that number the rows
-    are set aside.
+    are set aside. So is a column called class, target, label, species, cluster or the like that
+    holds few categories: it most likely is what the clustering is to find, and clusters found
+    from it would say nothing. The first such column becomes the `target`, unless that is given.
+    To cluster on it name it in `columns`.
 
     Parameters
     ----------
     path : path
         The file.
     family : str, optional
-        Read all columns that are not set aside as this family.
+        Read all columns that are not set aside as this family; ``"categorical"`` includes free
+        text and dates.
     columns : dict of str to str, optional
         Read these columns as these families, whatever they look like.
     ignore : sequence of str
@@ -138,7 +168,8 @@ def read_table(
     ------
     ValueError
         If the file is missing, empty, binary or ragged, if two columns share a name, if a cell
-        does not fit its column, or if an option names an unknown column or family.
+        does not fit its column, if an option names an unknown column or family, or if two options
+        name the same column.
     """
     records = read_records(path, header=header)
     asked = dict(columns or {})
@@ -148,9 +179,14 @@ def read_table(
     names = names or _names_column([cells[name] for name in kept if name not in asked])
     used: dict[str, Column] = {}
     aside = dict.fromkeys(ignore, "left out as asked")
+    known: list[str] = []
     for name in kept:
         if name == names:
             aside[name] = "names of the rows"
+            continue
+        if name not in asked and has_known_classes(cells[name]):
+            known.append(name)
+            aside[name] = _why_not(cells[name])
             continue
         column = _take(cells[name], family, asked.get(name))
         if isinstance(column, str):
@@ -159,22 +195,40 @@ def read_table(
             used[name] = column
     if target is not None:
         aside[target] = "known classes, not clustered on"
+    elif known:
+        target = known[0]
+        notes.append(f"'{shown(target)}' looks like known classes: only compared with")
     return Table(
         path=records.path,
         n_rows=len(records.rows),
         columns=used,
         set_aside=aside,
-        names=_row_names(cells[names]) if names else None,
+        names=_row_names(cells[names], records.numbers) if names else None,
         target=_classes(cells[target]) if target else None,
         notes=(*records.notes, *notes),
+        numbers=records.numbers,
+        lines=records.lines,
+    )
+
+
+def _why_not(cells: Cells) -> str:
+    use = shlex.quote(f"{cells.name}=categorical")
+    return (
+        f"{len(cells.distinct)} categories, by the name known classes: clusters found from them "
+        f"would say nothing; to cluster on it, --column {use}"
     )
 
 
 def _take(cells: Cells, family: str | None, asked: str | None) -> Column | str:
     if asked is not None:
         return read_as(cells, asked)
-    found = sniff(cells)
-    return found if family is None or isinstance(found, str) else read_as(cells, family)
+    if family is None:
+        return sniff(cells)
+    reason = of_no_use(cells)
+    if reason is None and not cells.are_numbers and family != "categorical":
+        reason = free_text(cells)
+        reason = reason and f"{reason}; so not read as {family}"
+    return reason or read_as(cells, family)
 
 
 def _check_options(
@@ -185,17 +239,23 @@ def _check_options(
     target: str | None,
     names: str | None,
 ) -> None:
+    if isinstance(ignore, str):
+        raise TypeError(f"ignore must be a list of columns, not '{ignore}'; write ['{ignore}']")
     named = [("columns", name) for name in columns] + [("ignore", name) for name in ignore]
     named += [("target", target)] if target is not None else []
     named += [("names", names)] if names is not None else []
+    use: dict[str, str] = {}
     for option, name in named:
         if name not in records.header:
             raise ValueError(
-                f"{option}: {records.path} has no column '{name}'; "
+                f"{option}: {records.path} has no column '{shown(name)}'; "
                 + _did_you_mean(name, records.header)
             )
-    if target is not None and target == names:
-        raise ValueError(f"names: '{target}' is the target column too; choose another")
+        if use.setdefault(name, option) != option:
+            raise ValueError(
+                f"{option}: '{shown(name)}' is named by {use[name]} too; a column has one use, so "
+                "name it once"
+            )
     for alias in [*columns.values(), *([family] if family is not None else [])]:
         if alias not in FAMILIES:
             raise ValueError(f"family: '{alias}' is not known; choose from {', '.join(FAMILIES)}")
@@ -205,8 +265,8 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     if close:
         return f"did you mean '{close[0]}'?"
-    shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-    return f"its columns are {shown}"
+    listed = ", ".join(map(shown, known[:8])) + (", …" if len(known) > 8 else "")
+    return f"its columns are {listed}"
 
 
 def _cells(records: Records) -> tuple[dict[str, Cells], list[str]]:
@@ -252,9 +312,10 @@ def _names_column(columns: Sequence[Cells]) -> str | None:
     return None
 
 
-def _row_names(cells: Cells) -> list[str]:
+def _row_names(cells: Cells, numbers: Sequence[int]) -> list[str]:
     return [
-        f"row {place}" if is_missing(text) else text for place, text in enumerate(cells.texts, 1)
+        f"row {number}" if is_missing(text) else text
+        for number, text in zip(numbers, cells.texts, strict=True)
     ]
 
 
@@ -262,12 +323,36 @@ def _classes(cells: Cells) -> list[str]:
     return ["" if is_missing(text) else text for text in cells.texts]
 
 
+@contextlib.contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Inside, an error of the operating system comes out with the path and a remedy, in a line."""
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "name another folder")
+        told = type(error)(
+            f"{shown_path(path)}: cannot be written: {error.strerror or error}; {remedy}"
+        )
+        told.errno = error.errno
+        raise told from None
+
+
+def _is_there(place: Path) -> bool:
+    """Whether something has this name; an error where nothing can have it."""
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 class OutputFiles:
     """Several files of one folder that all appear, or none of them.
 
     Inside a ``with`` block `add` puts files under names of their own beside their places. When
     the block ends they are renamed into place; when it fails they are removed, and so is the
-    folder if it was made.
+    folder if it was made. Ctrl-C inside the block takes effect in `add` and at the end of the
+    block, so that it leaves nothing half done.
 
     Parameters
     ----------
@@ -275,18 +360,43 @@ class OutputFiles:
         Where the files go; made if it does not exist.
     replace : bool, default False
         Whether files that exist may be replaced.
+
+    Attributes
+    ----------
+    written : bool
+        Whether the files are in place.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
+        if "\0" in os.fspath(folder):
+            raise ValueError(f"{os.fspath(folder)!r}: this cannot be the name of a folder")
         self.folder = Path(folder)
         self.replace = replace
+        self.written = False
         self._made: list[Path] = []
         self._staged: dict[Path, Path] = {}
+        self._held = _interrupts.Held()
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse, before any work is done, names that exist already or a folder that is a file."""
-        if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{self.folder}: is a file; name a folder for the output")
+        """Refuse, before any work is done, places where the files cannot go, and files there."""
+        with _telling(self.folder):
+            self._check_folder()
+            self._check_names(names)
+
+    def _check_folder(self) -> None:
+        nearest = next(filter(_is_there, self._with_parents()), Path())
+        for missing in self.folder.parts[len(nearest.parts) :]:
+            _is_there(nearest / missing)
+        if not nearest.is_dir():
+            raise ValueError(f"{nearest}: is a file; name a folder for the output")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    def _with_parents(self) -> list[Path]:
+        # The parents of a relative path end in ".", which is there.
+        return [self.folder, *self.folder.parents]
+
+    def _check_names(self, names: Sequence[str]) -> None:
         folders = [name for name in names if (self.folder / name).is_dir()]
         if folders:
             raise ValueError(f"{self.folder / folders[0]}: is a folder where a file is to go")
@@ -298,21 +408,33 @@ class OutputFiles:
             )
 
     def __enter__(self) -> OutputFiles:
-        missing = [self.folder, *self.folder.parents]
-        self._made = [folder for folder in missing if not folder.exists()]
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._held.__enter__()
+        try:
+            with _telling(self.folder):
+                self._made = [place for place in self._with_parents() if not place.exists()]
+                self.folder.mkdir(parents=True, exist_ok=True)
+        except BaseException:
+            self._clean_up()
+            self._held.__exit__()
+            raise
         return self
 
     def add(self, name: str, content: str | bytes) -> None:
         """Write a file of the folder; text is encoded in UTF-8."""
+        self._stop_if_interrupted()
         self.check([name])
-        data = content.encode() if isinstance(content, str) else content
+        # Names of files may hold bytes that are no text.
+        data = content.encode(errors="replace") if isinstance(content, str) else content
         staged = self.folder / f".{name}.{secrets.token_hex(4)}.tmp"
         self._staged[staged] = self.folder / name
-        with open(staged, "xb") as file:
+        with _telling(self.folder / name), open(staged, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+
+    def _stop_if_interrupted(self) -> None:
+        if self._held.noted:
+            raise KeyboardInterrupt
 
     def __exit__(
         self,
@@ -322,15 +444,42 @@ class OutputFiles:
     ) -> None:
         try:
             if kind is None:
-                for staged, final in self._staged.items():
-                    os.replace(staged, final)
+                self._stop_if_interrupted()
+                self._put_in_place()
+                self.written = True
         finally:
             self._clean_up()
+            self._held.__exit__()
+        if kind is None:
+            self._stop_if_interrupted()
+
+    def _put_in_place(self) -> None:
+        """Rename all files, or, where that fails, leave everything as it was."""
+        before: dict[Path, Path] = {}
+        done: list[Path] = []
+        try:
+            for staged, final in self._staged.items():
+                with _telling(final):
+                    if os.path.lexists(final):
+                        old = staged.with_suffix(".old")
+                        os.replace(final, old)
+                        before[final] = old
+                    os.replace(staged, final)
+                done.append(final)
+        except BaseException:
+            for final in done:
+                final.unlink()
+            for final, old in before.items():
+                os.replace(old, final)
+            raise
+        for old in before.values():
+            old.unlink()
 
     def _clean_up(self) -> None:
         """Remove what was not renamed, and the folders that were made if they are empty."""
         for staged in self._staged:
-            staged.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                staged.unlink(missing_ok=True)
         for folder in self._made:
             with contextlib.suppress(OSError):
                 folder.rmdir()

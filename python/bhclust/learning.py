@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bhclust import _core
-from bhclust._core import Family, NormalKnownVariance, Table, Tree
-from bhclust.algorithms import bhc, rbhc, refine
+from bhclust._core import Family, Table, Tree
+from bhclust.algorithms import refine
 from bhclust.families import resolve_family
+from bhclust.growth import GROWTHS, Growth, growths
 from bhclust.hyperparameters import HyperparameterVector, Vector
 from bhclust.inference import Posterior, posterior
-from bhclust.options import Progress, check_alpha, check_count, check_threads
+from bhclust.options import (
+    Progress,
+    check_alpha,
+    check_choice,
+    check_count,
+    check_seed,
+    check_threads,
+)
 from bhclust.table import as_table
 
 __all__ = ["Learned", "Step", "learn"]
@@ -50,19 +58,22 @@ def learn(
     family: Family | str,
     *,
     alpha: float | None = None,
-    tree: Tree | None = None,
+    tree: Tree | str = "auto",
+    fixed: Collection[int] = (),
+    max_rows: int = 2000,
     max_rounds: int = 6,
     max_regrafts: int = 200,
+    random_state: int = 0,
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Learned:
     """Learn hyperparameters, the concentration and the tree from the evidence.
 
     Hyperparameters are fitted to a tree by L-BFGS-B on the gradient of its evidence bound; a new
-    tree is built with them, and so on until the evidence stops rising. One start is not enough, as
-    a tree built under a vague prior is a local optimum: the starts are greedy BHC, RBHC and, for
-    Gaussian families, Ward's trees of the raw and of the standardised columns. What is returned is
-    the best pair of tree and hyperparameters seen; at the end its tree is refined.
+    tree is grown with them, and so on until the evidence stops rising. One start is not enough, as
+    a tree grown under a vague prior is a local optimum: by default the starts are greedy BHC, RBHC
+    and Ward's trees of the raw and of the standardised columns. What is returned is the best pair
+    of tree and hyperparameters seen; greedy and chosen trees are refined at the end.
 
     Parameters
     ----------
@@ -71,16 +82,24 @@ def learn(
         The start; an alias takes its own from X.
     alpha : float, optional
         A fixed concentration; None: it is learned from 1.
-    tree : Tree, optional
-        Learn the hyperparameters on this tree alone.
+    tree : {"auto", "greedy", "rbhc", "ward"} or Tree
+        How trees are grown (`bhclust.growth.growths` says how each way reads X); or one tree, on
+        which alone hyperparameters are learned. Trees of ``"rbhc"`` and ``"ward"`` are not refined.
+    fixed : collection of int
+        Columns whose blocks of a `Product` keep their hyperparameters.
+    max_rows : int
+        From a table with more rows so many are drawn to learn hyperparameters from; the trees of
+        all rows are then grown once each, and hyperparameters fitted to the best.
     max_rounds : int
-        At most this many rebuilt trees.
+        At most so many trees grown anew.
     max_regrafts : int
         Budget of `refine` at the end; 0 for interchanges only.
+    random_state : int
+        Seed of the draw of rows.
     n_threads : int, optional
         None: all cores. The result does not depend on it.
     progress : callable, optional
-        Called with (done, total) of each tree built; an exception raised in it ends the work.
+        Called with (done, total) of each tree grown; an exception raised in it ends the work.
 
     Returns
     -------
@@ -95,74 +114,108 @@ def learn(
     -----
     Weak log-normal hyperpriors about the start and bounds keep hyperparameters from degenerate
     corners (`bhclust.hyperparameters`). A step of the optimiser costs two passes over the tree,
-    O(n · width).
+    O(n_rows · width); growing a tree costs more than all steps on it from some thousand rows on.
     """
+    _minimiser()
     table = as_table(X)
     start = resolve_family(family, table)
-    run = _Run(table, start, alpha, n_threads, progress)
-    if tree is not None:
-        run.fit(tree, "given tree")
+    check_threads(n_threads)
+    check_count("max_rounds", max_rounds, 0)
+    check_count("max_regrafts", max_regrafts, 0)
+    concentration = None if alpha is None else check_alpha(alpha)
+    settings = _Settings(start, concentration, tuple(fixed), n_threads, progress)
+    run = _Run(table, settings)
+    if isinstance(tree, Tree):
+        run.fit(tree, "given tree", 1e-4)
         return run.best()
-    run.fit_starts()
-    for number in range(1, check_count("max_rounds", max_rounds) + 1):
-        if not run.fit(run.greedy(), f"greedy tree, round {number}"):
-            break
-    run.refine(max_regrafts)
+    check_choice("tree", tree, GROWTHS)
+    seed = check_seed("random_state", random_state)
+    if table.n_rows > check_count("max_rows", max_rows):
+        few = _drawn(table, max_rows, seed)
+        part = _Run(few, settings, of=table)
+        part.climb(tree, max_rounds)
+        run.take(part)
+        run.fit_starts(tree)
+    else:
+        run.climb(tree, max_rounds)
+    if tree in ("auto", "greedy"):
+        run.refine(max_regrafts)
     return run.best()
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What the runs on all rows and on some share."""
+
+    family: Family
+    alpha: float | None
+    fixed: tuple[int, ...]
+    n_threads: int | None
+    progress: Progress | None
 
 
 class _Run:
     """The best so far, and how more is tried."""
 
-    def __init__(
-        self,
-        table: Table,
-        family: Family,
-        alpha: float | None,
-        n_threads: int | None,
-        progress: Progress | None,
-    ) -> None:
-        check_threads(n_threads)
+    def __init__(self, table: Table, settings: _Settings, *, of: Table | None = None) -> None:
         self.table = table
-        self.first = family
-        self.n_threads = n_threads
-        self.progress = progress
+        self.settings = settings
         self.vector = HyperparameterVector(
-            family,
-            1.0 if alpha is None else check_alpha(alpha),
-            table,
-            learn_alpha=alpha is None,
+            settings.family,
+            1.0 if settings.alpha is None else settings.alpha,
+            table if of is None else of,
+            learn_alpha=settings.alpha is None,
+            fixed=settings.fixed,
         )
         self.x = self.vector.start
         self.objective = -math.inf
         self.tree: Tree | None = None
         self.steps: list[Step] = []
 
-    def fit(self, tree: Tree, what: str) -> bool:
-        """Fit the hyperparameters to a tree; whether that is the best so far by more than a bit."""
-        x, value = _maximise(self._objective_on(tree), self.x, self.vector)
+    def take(self, part: _Run) -> None:
+        """Start from the hyperparameters that a part of the rows gave."""
+        self.x = part.x
+        self.steps = [
+            replace(step, what=f"{step.what} of {part.table.n_rows} rows") for step in part.steps
+        ]
+
+    def fit(self, tree: Tree, what: str, precision: float = 0.02) -> bool:
+        """Fit the hyperparameters to a tree; whether that is the best so far by more than a bit.
+
+        The search ends when a step gains less than ``precision``, in nats.
+        """
+        x, value = _maximise(self._objective_on(tree), self.x, self.vector, precision)
         family, alpha = self.vector.values(x)
         bound = value - self.vector.log_prior(x)[0]
         self.steps.append(Step(what, bound, alpha, family))
         before = self.objective
         if value > before:
             self.objective, self.x, self.tree = value, x, tree
-        return value > before + 1e-4
+        return value > before + 2 * precision
 
-    def fit_starts(self) -> None:
-        best: tuple[float, Vector, Tree | None] = (-math.inf, self.x, None)
-        for what, build in self._starts():
-            self.x, self.objective = self.vector.start, -math.inf
-            self.fit(build(), what)
+    def climb(self, kind: str, max_rounds: int) -> None:
+        """From the starts of a kind on, trees grown with what the last best one gave."""
+        self.fit_starts(kind)
+        ways = self._growths("greedy" if kind == "auto" else kind)
+        for number in range(1, max_rounds + 1):
+            rose = [
+                self.fit(way.grow(*self.vector.values(self.x)), f"{way.what}, round {number}")
+                for way in ways
+                if way.follows
+            ]
+            if not any(rose):
+                break
+
+    def fit_starts(self, kind: str) -> None:
+        """Each start by itself, from the hyperparameters at hand."""
+        first = self.x
+        best: tuple[float, Vector, Tree | None] = (-math.inf, first, None)
+        for way in self._growths(kind):
+            self.x, self.objective = first, -math.inf
+            self.fit(way.grow(*self.vector.values(first)), way.what)
             if self.objective > best[0]:
                 best = self.objective, self.x, self.tree
         self.objective, self.x, self.tree = best
-
-    def greedy(self) -> Tree:
-        family, alpha = self.vector.values(self.x)
-        return bhc(
-            self.table, family, alpha=alpha, n_threads=self.n_threads, progress=self.progress
-        )
 
     def refine(self, max_regrafts: int) -> None:
         assert self.tree is not None
@@ -173,9 +226,9 @@ class _Run:
             family,
             alpha=alpha,
             max_regrafts=max_regrafts,
-            progress=self.progress,
+            progress=self.settings.progress,
         )
-        self.fit(better, "refined tree")
+        self.fit(better, "refined tree", 1e-4)
 
     def best(self) -> Learned:
         assert self.tree is not None
@@ -183,20 +236,14 @@ class _Run:
         found = posterior(self.tree, self.table, family, alpha=alpha)
         return Learned(self.tree, family, alpha, found, found.log_evidence, tuple(self.steps))
 
-    def _starts(self) -> Sequence[tuple[str, Callable[[], Tree]]]:
-        starts: list[tuple[str, Callable[[], Tree]]] = [("greedy tree", self.greedy)]
-        if self.first._relaxable:
-            starts.append(("RBHC tree", lambda: self._rbhc(self.table, self.first)))
-        cells = _complete_reals(self.table, self.first)
-        if cells is not None:
-            spherical = NormalKnownVariance()
-            scaled = Table.dense(_standardised(cells))
-            starts.append(("Ward tree", lambda: self._rbhc(self.table, spherical)))
-            starts.append(("Ward tree, standardised", lambda: self._rbhc(scaled, spherical)))
-        return starts
-
-    def _rbhc(self, table: Table, family: Family) -> Tree:
-        return rbhc(table, family, n_threads=self.n_threads, progress=self.progress)
+    def _growths(self, kind: str) -> Sequence[Growth]:
+        return growths(
+            kind,
+            self.table,
+            self.settings.family,
+            n_threads=self.settings.n_threads,
+            progress=self.settings.progress,
+        )
 
     def _objective_on(self, tree: Tree) -> Callable[[Vector], tuple[float, Vector]]:
         def objective(x: Vector) -> tuple[float, Vector]:
@@ -210,16 +257,34 @@ class _Run:
         return objective
 
 
-def _maximise(
-    objective: Callable[[Vector], tuple[float, Vector]], start: Vector, vector: HyperparameterVector
-) -> tuple[Vector, float]:
-    """The best point an L-BFGS-B search from the start has seen, and its value."""
+def _minimiser() -> Callable[..., Any]:
     try:
         from scipy.optimize import minimize
     except ImportError:
         raise ImportError(
             'learning needs SciPy: pip install "bhclust[learn]"; or use hyperparameters="data"'
         ) from None
+    return minimize
+
+
+def _drawn(table: Table, count: int, seed: int) -> Table:
+    """Draw rows at random, in the order of the table."""
+    rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:count])
+    if not table.is_sparse:
+        return Table.dense(np.ascontiguousarray(np.asarray(table.arrays)[rows]))
+    data, indices, indptr = table.arrays
+    kept = np.concatenate([np.arange(indptr[i], indptr[i + 1]) for i in rows])
+    starts = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])
+    return Table.csr(data[kept], indices[kept], starts, table.n_columns)
+
+
+def _maximise(
+    objective: Callable[[Vector], tuple[float, Vector]],
+    start: Vector,
+    vector: HyperparameterVector,
+    precision: float,
+) -> tuple[Vector, float]:
+    """The best point an L-BFGS-B search from the start has seen, and its value."""
     best = start, objective(start)[0]
 
     def descend(x: Vector) -> tuple[float, Vector]:
@@ -230,26 +295,12 @@ def _maximise(
         return -value, -gradient
 
     if vector.size:
-        minimize(
+        _minimiser()(
             descend,
             start,
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(vector.lower, vector.upper, strict=True)),
-            options={"maxiter": 60, "ftol": 1e-9},
+            options={"maxiter": 60, "ftol": precision / max(1.0, abs(best[1]))},
         )
     return best
-
-
-def _complete_reals(table: Table, family: Family) -> Any:
-    """The cells, when the family is Gaussian and none is missing; else None."""
-    gaussian = ("NormalInverseWishart", "NormalInverseGamma", "NormalKnownVariance")
-    if family.name not in gaussian or table.is_sparse:
-        return None
-    cells = np.asarray(table.arrays)
-    return None if np.isnan(cells).any() else cells
-
-
-def _standardised(cells: Any) -> Any:
-    spread = cells.std(axis=0)
-    return np.ascontiguousarray((cells - cells.mean(axis=0)) / np.where(spread > 0, spread, 1.0))

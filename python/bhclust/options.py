@@ -13,6 +13,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_cut",
+    "check_cut_options",
     "check_number",
     "check_seed",
     "check_threads",
@@ -72,16 +73,28 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
 
 def check_cut(rule: Any, threshold: Any, n_clusters: Any, n_rows: int) -> None:
     """The options of `Posterior.cut` for one tree, before it is there."""
+    check_cut_options(rule, threshold, n_clusters)
+    if n_clusters is not None and n_clusters > n_rows:
+        raise ValueError(
+            f"n_clusters is {n_clusters}; X has {n_rows} row(s), so it must be between 1 and that"
+        )
+
+
+def check_cut_options(rule: Any, threshold: Any, n_clusters: Any) -> None:
+    """That the options of a cut go together: none is given in vain."""
     if rule is not None:
         check_choice("rule", rule, ("map", "r", "binder"))
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold is {threshold!r}; it is a probability, from 0 to 1")
+    if threshold != 0.5 and (rule != "r" or n_clusters is not None):
+        way = f"n_clusters={n_clusters!r}" if n_clusters is not None else f"rule={rule!r}"
+        raise ValueError(
+            f'threshold is {threshold!r}, but a cut by {way} has none; say rule="r" without '
+            "n_clusters, or leave threshold out"
+        )
     if n_clusters is None:
         return
-    if check_count("n_clusters", n_clusters) > n_rows:
-        raise ValueError(
-            f"n_clusters is {n_clusters}; X has {n_rows} row(s), so it must be between 1 and that"
-        )
+    check_count("n_clusters", n_clusters)
     if rule == "binder":
         raise ValueError(
             'rule="binder" chooses the number of clusters; n_clusters goes with "map" or "r"'

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from bhclust._core import Table
 
-__all__ = ["as_table", "column_names", "kept"]
+__all__ = ["as_table", "column_names", "kept", "refuse_other_forms"]
 
 
 def as_table(X: Any, *, argument: str = "X") -> Table:
@@ -63,7 +65,34 @@ def column_names(X: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
+def refuse_other_forms(X: Any, argument: str) -> None:
+    """Refuse what people have in place of a table, with the way to make one."""
+    if isinstance(X, Mapping):
+        key = next(iter(X), "name")
+        raise TypeError(
+            f"{argument} is a {type(X).__name__} of columns, which only an estimator with a family "
+            f"for each takes: BHC(family={{{key!r}: 'gaussian-diag', ...}}); without, make it one "
+            f"table: numpy.column_stack(list({argument}.values()))"
+        )
+    if isinstance(X, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f"{argument} is {X!r}, not a table; read a file by bhclust.io.read_table(path), "
+            f"and give its .data, with family=its .family"
+        )
+    if type(X).__module__ == "bhclust.io":
+        raise TypeError(
+            f"{argument} is a table that was read from a file; give its .data, with family=its "
+            ".family"
+        )
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        raise TypeError(
+            f"{argument} is a list of {type(X[0]).__name__}s; "
+            f"pandas.DataFrame({argument}) makes a table of it"
+        )
+
+
 def _cells(X: Any, argument: str) -> NDArray[np.float64]:
+    refuse_other_forms(X, argument)
     if isinstance(X, np.ma.MaskedArray):
         cells = X.data.astype(object)
         cells[np.ma.getmaskarray(X)] = None

@@ -114,6 +114,65 @@ class TestFit:
         assert f"log evidence {found.log_evidence_:,.2f}" in Path("o/summary.txt").read_text()
         assert [row["class"] for row in read_labels("o")] == list("abc" * 10)
 
+    def test_labels_join_to_the_file(self, run, table):
+        lines = [line.partition(",")[2] for line in SIMPLE.splitlines()]
+        for place, blank in ((20, ""), (10, ",,"), (3, ""), (1, ",,")):
+            lines.insert(place, blank)
+        code, out, _ = run("fit", table("\n".join(lines) + "\n"), "--out", "o", "--no-plot")
+        assert code == 0
+        assert "2 rows without any value skipped (lines 2, 13)" in out
+        rows = [line for line in lines[1:] if line]
+        labels = read_labels("o")
+        assert len(labels) == 30
+        newick = Path("o/tree.nwk").read_text()
+        for label in labels:
+            mine = lines[int(label["line"]) - 1]
+            assert (
+                float(mine.split(",")[0]) == int(label["row"])
+                or rows[int(label["row"]) - 1] == mine
+            )
+            assert mine.strip(",")
+            assert label["name"] == f"row {label['row']}"
+            assert newick.count(f"'{label['name']}'") == 1
+
+    def test_known_classes_are_only_compared_with(self, run, table):
+        text = SIMPLE.replace("kind", "species")
+        code, out, _ = run("fit", table(text), "--out", "o", "--no-plot")
+        assert code == 0
+        assert "'species' looks like known classes: only compared with" in out
+        assert "--column species=categorical" in " ".join(out.split())
+        assert "adjusted Rand index with the known classes" in out
+        assert [row["class"] for row in read_labels("o")] == list("abc" * 10)
+        run("fit", table(SIMPLE), "--out", "p", "--no-plot", "--target", "kind")
+        assert read_labels("o") == read_labels("p")
+        code, out, _ = run(
+            *("fit", table(text), "--out", "q", "--no-plot", "--column", "species=categorical")
+        )
+        assert code == 0
+        assert "adjusted Rand" not in out
+        assert "class" not in read_labels("q")[0]
+
+    @pytest.mark.parametrize("rule", ["map", "r"])
+    def test_a_rule_goes_with_a_number_of_clusters(self, run, table, rule):
+        assert (
+            run("fit", table(), "--out", "o", "--no-plot", "--clusters", "4", "--rule", rule)[0]
+            == 0
+        )
+        x = bhclust.io.read_table("table.csv")
+        options = {"alpha": 1.0, "tree": "greedy", "rule": rule, "n_clusters": 4}
+        found = bhclust.BHC(x.family, **options).fit(x.data)
+        assert [int(row["cluster"]) for row in read_labels("o")] == found.labels_.tolist()
+
+    def test_one_row_is_told_in_the_singular(self, run, table):
+        assert "table.csv: 1 row\n" in run("fit", table("a,b\n1.5,2\n"))[1]
+
+    def test_a_file_whose_name_is_no_text(self, run, tmp_path):
+        name = os.fsdecode(b"t\xff.csv")
+        (tmp_path / name).write_text(SIMPLE)
+        code, _, err = run("fit", name, "--out", "o")
+        assert (code, err) == (0, "")
+        assert Path("o/summary.txt").read_text(encoding="utf-8").startswith("t?.csv: 30 rows")
+
     @pytest.mark.parametrize("clusters", [1, 5, 30])
     def test_cuts_into_so_many_clusters(self, run, table, clusters):
         assert run("fit", table(), "--out", "o", "--clusters", str(clusters))[0] == 0
@@ -199,7 +258,7 @@ BAD = {
     "header only": ("a,b\n", (), "no row below it"),
     "one row": ("a,b\n1.5,2\n", (), "there is one row; at least two are needed"),
     "constant": ("a,b\n1,2\n1,2\n1,2\n", (), "no column is left to cluster on"),
-    "ragged": ("a,b\n1,2\n3\n", (), "line 3 has 1 cells"),
+    "ragged": ("a,b\n1,2\n3\n", (), "line 3 has 1 cell, "),
     "binary": (b"\x89PNG\x00", (), "binary file"),
     "infinite": ("a,b\n1.5,2\ninf,4\n2.5,3\n", (), "line 3, column 'a': 'inf'"),
     "two in bernoulli": (
@@ -218,6 +277,25 @@ BAD = {
     "clusters": (SIMPLE, ("--clusters", "31"), "--clusters: 31 given, but the table has 30 rows"),
     "column": (SIMPLE, ("--ignore", "sise"), "did you mean 'size'?"),
     "family": (SIMPLE, ("--family", "normal"), "family: 'normal' is not known"),
+    "only infinite": ("a,b\ninf,4\ninf,3\n", (), "line 2, column 'a': 'inf'"),
+    "huge": ("a,b\n1e308,4\n-1e308,3\n2,5\n", (), "line 2, column 'a': '1e308' is too large"),
+    "dendrogram": (SIMPLE, ("--no-plot", "--dendrogram"), "--dendrogram: --no-plot forbids it"),
+    "two uses": (SIMPLE, ("--ignore", "ill", "--column", "ill=poisson"), "ignore: 'ill' is named"),
+    "target left out": (SIMPLE, ("--ignore", "ill", "--target", "ill"), "target: 'ill' is named"),
+    "target clustered on": (
+        SIMPLE,
+        ("--column", "kind=categorical", "--target", "kind"),
+        "target: 'kind' is named by columns too; a column has one use",
+    ),
+    "out below a file": (SIMPLE, ("--out", "table.csv/o"), "table.csv: is a file; name a folder"),
+    "out too long": (SIMPLE, ("--out", "o" * 300), "too long; choose a shorter name"),
+    "length": (
+        "a,b\n\n0.6,0.8\n,\n3.5,1.5\n",
+        ("--family", "von-mises-fisher"),
+        "table.csv: line 5 has length 3.8078",
+    ),
+    "tiny": ("a,b\n1e-200,1\n2e-200,2\n", (), "line 3, column 'a': '2e-200' is the largest"),
+    "control": ("a\x1b[2J,b\n1 %,1\n2,3\n", (), "column 'a\ufffd[2J': '1 %' looks like"),
     "out is a file": (SIMPLE, ("--out", "table.csv"), "table.csv: is a file; name a folder"),
 }
 
@@ -248,12 +326,79 @@ def test_errors_are_one_line_and_leave_nothing(run, table, case):
         ["fit", "a.csv", "--column", "=poisson"],
         ["fit", "a.csv", "--nonsense"],
         ["demo", "--threads", "2"],
+        ["demo", "--out", ""],
+        ["fit", "a.csv", "--out", ""],
+        ["fit", "a.csv", "--out", "o", "--out", "p"],
+        ["fit", "a.csv", "--column", "x=poisson", "--column", "x=gaussian"],
+        ["fit", "a.csv", "--column", "x=poisson", "--column", "x=poisson"],
+        *(
+            ["fit", "a.csv", option, value, option, value]
+            for option, value in [
+                ("--family", "poisson"),
+                ("--target", "x"),
+                ("--names", "x"),
+                ("--alpha", "1"),
+                ("--clusters", "2"),
+                ("--rule", "r"),
+                ("--algorithm", "rbhc"),
+                ("--threads", "1"),
+            ]
+        ),
     ],
 )
 def test_wrong_usage(run, arguments):
-    code, _, err = run(*arguments)
-    assert code == 2
-    assert "Traceback" not in err
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert err.endswith("--help lists the options)\n")
+
+
+def test_without_a_command_the_help_is_shown(run):
+    code, out, err = run()
+    assert code == 2 or code == 0
+    assert "demo" in out + err
+
+
+@pytest.mark.parametrize(
+    ("complaint", "told"),
+    [
+        (
+            "X: row 3, column 1 is 7; such takes 8",
+            "table.csv: line 6, column 'ill' is 7; such takes 8",
+        ),
+        ("X: row 3, column 'column 9' is 7", "table.csv: line 6, column 'column 9' is 7"),
+        ("X: row 0, column 'ill' is 7", "table.csv: line 3, column 'ill' is 7"),
+        ("X: row 8 has length 2", "table.csv: line 11 has length 2"),
+        ("X has 2 columns", "X has 2 columns"),
+    ],
+)
+def test_refusals_of_the_core_name_line_and_column(run, table, monkeypatch, complaint, told):
+    def refuse(*_):
+        raise ValueError(complaint)
+
+    monkeypatch.setattr(bhclust.BHC, "fit", refuse)
+    text = "size,ill\n\n" + "".join(f"{i}.5,{i % 2}\n" for i in range(9))
+    assert run("fit", table(text))[::2] == (1, f"error: {told}\n")
+
+
+def test_letters_that_the_font_lacks_are_spelled(run, table):
+    text = SIMPLE.replace("name", "姓名").replace("size", "大小").replace("n", "动物")
+    code, out, err = run("fit", table(text), "--out", "o", "--dendrogram")
+    assert (code, err) == (0, "")
+    assert "font" not in out
+    assert Path("o/tree.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_cells_cannot_command_the_terminal(run, table):
+    code, out, _ = run("fit", table(SIMPLE.replace("size", "s\x1b[2Jize")), "--out", "o")
+    assert code == 0
+    assert "s\ufffd[2Jize" in out
+    assert "\x1b" not in out
+
+
+def test_a_dash_is_told_how_to_read_a_pipe(run):
+    assert run("fit", "-")[2] == "error: -: no such file; say /dev/stdin to read a pipe\n"
 
 
 class TestStops:
@@ -264,7 +409,7 @@ class TestStops:
         monkeypatch.setattr(_commands._ProgressBar, "show", interrupt)
         code, _, err = run("fit", table(), "--out", "o")
         assert code == 130
-        assert err.strip() == "error: interrupted; nothing was written"
+        assert err == "error: interrupted; nothing was written\n"
         assert not Path("o").exists()
 
     def test_interrupt_while_drawing_writes_nothing(self, run, table, monkeypatch):
@@ -284,6 +429,43 @@ class TestStops:
         assert code == 1
         assert "No space left" in err
         assert not Path("o").exists()
+
+    @pytest.mark.parametrize("step", ["mkdir", "fsync", "replace"])
+    def test_a_disk_that_fills_up_while_files_are_written(self, run, table, monkeypatch, step):
+        name = table()
+
+        def fail(*_):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(os, step, fail)
+        code, _, err = run("fit", name, "--out", "o", "--no-plot")
+        assert code == 1
+        assert err.startswith("error: o")
+        assert err.endswith(
+            "cannot be written: No space left on device; free some space, or name "
+            "a folder on another disk\n"
+        )
+        assert err.count("\n") == 1
+        assert os.listdir(".") == [name]
+
+    @pytest.mark.parametrize("call", [1, 3, 7])
+    def test_an_interrupt_while_files_are_written(self, run, table, monkeypatch, call):
+        name, replace, calls = table(), os.replace, 0
+
+        def interrupt(*places):
+            nonlocal calls
+            calls += 1
+            if calls == call:
+                signal.raise_signal(signal.SIGINT)
+            replace(*places)
+
+        monkeypatch.setattr(os, "replace", interrupt)
+        code, _, err = run("fit", name, "--out", "o")
+        if call <= 6:
+            assert (code, err) == (130, "error: interrupted; the files in o are written\n")
+        else:
+            assert (code, err) == (0, "")
+        assert sorted(os.listdir("o")) == FILES
 
     def test_memory(self, run, table, monkeypatch):
         def fail(*_):
@@ -327,18 +509,123 @@ class TestShell:
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "t-clusters" / "labels.csv").read_text(encoding="utf-8").count("Ä") == 9
 
-    def test_a_reader_that_leaves_early_gets_no_traceback(self, tmp_path):
-        command = f"{sys.executable} -m bhclust fit --help | true"
+    @pytest.mark.parametrize("arguments", ["--help", "fit --help", "fit t.csv --no-plot"])
+    @pytest.mark.parametrize("reader", ["true", "head -n 1"])
+    def test_a_reader_that_leaves_early(self, tmp_path, arguments, reader):
+        (tmp_path / "t.csv").write_text(SIMPLE)
+        command = f"{{ {sys.executable} -m bhclust {arguments}; echo $? >status; }} | {reader}"
         done = subprocess.run(
             command, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path
         )
         assert done.stderr == ""
+        status = int((tmp_path / "status").read_text())
+        assert status == 141 or (status == 0 and reader != "true")
+        if "help" not in arguments:
+            assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES[:-1]
+
+    def test_output_that_cannot_be_written(self, tmp_path):
+        (tmp_path / "t.csv").write_text(SIMPLE)
+        with open("/dev/full", "w") as full:
+            command = [sys.executable, "-m", "bhclust", "fit", "t.csv", "--no-plot"]
+            done = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path
+            )
+        told = "error: standard output: cannot be written: No space left on device\n"
+        assert (done.returncode, done.stderr) == (1, told)
+        assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES[:-1]
+
+    def test_without_any_output(self, tmp_path):
+        (tmp_path / "t.csv").write_text(SIMPLE)
+        command = f"{sys.executable} -m bhclust fit t.csv --no-plot >&- 2>&-"
+        assert subprocess.run(command, shell=True, check=False, cwd=tmp_path).returncode == 0
+        assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES[:-1]
 
     def test_exit_code_of_an_error(self, tmp_path):
         done = in_shell("fit", "missing.csv", cwd=tmp_path, text=True)
         assert done.returncode == 1
         assert done.stdout == ""
         assert done.stderr == "error: missing.csv: no such file; check the name and the folder\n"
+
+
+# Sends SIGINT from inside, when a module is looked for or a function of the system is called.
+INTERRUPTED = """
+import os, runpy, signal, sys
+
+def interrupt_at(event, arguments):
+    if WHEN(event, arguments):
+        if not sent:
+            sent.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sent = []
+WHEN = lambda event, arguments: {when}
+sys.addaudithook(interrupt_at)
+sys.argv = ["bhclust", "fit", "t.csv", *{options}]
+from bhclust.cli import main
+sys.exit(main())
+"""
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize(
+        ("when", "written"),
+        [
+            *(
+                (f"event == 'import' and arguments[0] == {name!r}", False)
+                for name in (
+                    "bhclust._core",
+                    "numpy",
+                    "bhclust.learning",
+                    "click",
+                    "bhclust._commands",
+                    "bhclust.io",
+                    "matplotlib",
+                    "matplotlib.figure",
+                    "bhclust._describe",
+                )
+            ),
+            ("event == 'open' and str(arguments[0]).endswith('t.csv')", False),
+            ("event == 'os.mkdir' and 't-clusters' in str(arguments[0])", False),
+            ("event == 'open' and '.labels.csv' in str(arguments[0])", False),
+            ("event == 'open' and '.summary.txt' in str(arguments[0])", False),
+            ("event == 'os.rename' and str(arguments[1]).endswith('labels.csv')", True),
+            ("event == 'os.rename' and str(arguments[1]).endswith('summary.txt')", True),
+        ],
+    )
+    def test_at_any_moment(self, tmp_path, when, written):
+        (tmp_path / "t.csv").write_text(SIMPLE)
+        options = [] if "matplotlib" in when else ["--no-plot"]
+        done = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED.format(when=when, options=options)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+        told = "the files in t-clusters are written" if written else "nothing was written"
+        assert (done.returncode, done.stderr) == (130, f"error: interrupted; {told}\n")
+        assert sorted(os.listdir(tmp_path)) == [*(["t-clusters"] if written else []), "t.csv"]
+        if written:
+            assert sorted(os.listdir(tmp_path / "t-clusters")) == FILES[:-1]
+
+    def test_where_interrupts_are_ignored_they_stay_so(self, tmp_path):
+        (tmp_path / "t.csv").write_text(SIMPLE)
+        code = INTERRUPTED.format(
+            when="event == 'import' and arguments[0] == 'bhclust.io'", options=["--no-plot"]
+        )
+        code = code.replace("sent = []", "sent = []; signal.signal(signal.SIGINT, signal.SIG_IGN)")
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+    def test_other_programs_keep_their_handler(self):
+        code = (
+            "import signal, bhclust, bhclust.cli; bhclust.cli.main(['--version']);"
+            "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
 
 
 class TestProgress:

@@ -375,7 +375,7 @@ class TestMixedColumns:
 
     def test_it_is_the_product_of_the_columns(self) -> None:
         frame, _ = patients()
-        est = BHC(MIXED).fit(frame)
+        est = BHC(MIXED, tree="greedy", hyperparameters="data").fit(frame)
         codes = frame["region"].map({"north": 0.0, "south": 1.0, "west": 2.0})
         cells = np.column_stack(
             [
@@ -468,13 +468,20 @@ def test_new_rows_must_have_the_columns_of_the_fitted_ones() -> None:
     ("estimator", "error", "message"),
     [
         (
-            BHC(SPREAD, tree="ward"),
+            BHC(SPREAD, tree="single"),
             ValueError,
-            "tree is 'ward'; it must be one of 'greedy', 'rbhc'",
+            "tree is 'single'; it must be one of 'auto', 'greedy', 'rbhc', 'ward'",
         ),
         (BHC(SPREAD, rule="best"), ValueError, "rule is 'best'; it must be one of 'map', 'r'"),
         (BHC(SPREAD, rule="r", threshold=1.5), ValueError, "threshold is 1.5; it is a probability"),
         (BHC(SPREAD, threshold="0.5"), TypeError, "threshold must be a number, not '0.5'"),
+        (BHC(SPREAD, threshold=0.9), ValueError, "threshold is 0.9, but a cut by rule=None has no"),
+        (BHC(SPREAD, rule="binder", threshold=0.9), ValueError, "a cut by rule='binder' has none"),
+        (
+            BHC(SPREAD, rule="r", threshold=0.9, n_clusters=2),
+            ValueError,
+            "n_clusters=2 has none",
+        ),
         (BHC(SPREAD, n_clusters=0), ValueError, "n_clusters is 0; it must be at least 1"),
         (BHC(SPREAD, n_clusters=9), ValueError, r"n_clusters is 9; X has 3 row\(s\)"),
         (BHC(SPREAD, n_clusters=2.0), TypeError, "n_clusters must be a whole number, not 2.0"),

@@ -7,8 +7,9 @@ import pytest
 
 import bhclust
 from bhclust import _core
+from bhclust.growth import growths
 from bhclust.hyperparameters import HyperparameterVector
-from bhclust.learning import _Run
+from bhclust.learning import _Run, _Settings
 from bhclust.table import as_table
 from cases import NAMES, random_case
 
@@ -17,7 +18,7 @@ def objective_of(name: str, seed: int) -> tuple[HyperparameterVector, object]:
     case = random_case(name, 25, seed)
     table = as_table(case.cells)
     tree = bhclust.bhc(table, case.family)
-    run = _Run(table, case.family, None, 1, None)
+    run = _Run(table, _Settings(case.family, None, (), 1, None))
     return run.vector, run._objective_on(tree)
 
 
@@ -109,7 +110,7 @@ def test_compact_groups_are_found() -> None:
     np.testing.assert_array_equal(found.cut(n_clusters=7), truth)
 
 
-def test_the_estimator_learns_on_request() -> None:
+def test_the_estimator_learns_unless_it_is_given_a_family() -> None:
     case = random_case("NormalInverseGamma", 40, 0)
     family = case.family
     plain = bhclust.BHC(family).fit(case.cells)
@@ -117,8 +118,99 @@ def test_the_estimator_learns_on_request() -> None:
     assert learned.log_evidence_ > plain.log_evidence_
     assert learned.family_ != family
     assert plain.family_ == family
+    assert plain.posterior_.alpha == 1.0
+    named = bhclust.BHC("gaussian-diag").fit(case.cells)
+    found = bhclust.learn(case.cells, "gaussian-diag")
+    assert named.family_ == found.family
+    assert named.tree_ == found.tree
+    assert named.posterior_.alpha == found.alpha
+    start = bhclust.NormalInverseGamma.from_data(case.cells)
+    assert bhclust.BHC("gaussian-diag", hyperparameters="data").fit(case.cells).family_ == start
+    assert bhclust.BHC("gaussian-diag", alpha=2.5).fit(case.cells).posterior_.alpha == 2.5
     with pytest.raises(ValueError, match=r"hyperparameters is .guess."):
         bhclust.BHC(family, hyperparameters="guess").fit(case.cells)
+
+
+def test_a_family_in_a_mapping_keeps_its_hyperparameters() -> None:
+    rng = np.random.default_rng(0)
+    table = {"a": rng.normal(size=40), "b": (rng.random(40) < 0.3) * 1.0}
+    kept = bhclust.BernoulliBeta(a=0.7, b=0.9)
+    est = bhclust.BHC({"a": "gaussian-diag", "b": kept}).fit(table)
+    (learned, _), (fixed, _) = est.family_.blocks  # type: ignore[attr-defined]
+    assert fixed == kept
+    assert learned != bhclust.NormalInverseGamma.from_data(table["a"].reshape(-1, 1))
+
+
+@pytest.mark.parametrize("kind", ["greedy", "rbhc", "ward"])
+def test_one_way_to_grow(kind: str) -> None:
+    case = random_case("NormalInverseGamma", 40, 1)
+    found = bhclust.learn(case.cells, case.family, tree=kind, max_rounds=1)
+    words = {"greedy": "greedy tree", "rbhc": "RBHC tree", "ward": "Ward tree"}
+    assert all(step.what.startswith((words[kind], "refined")) for step in found.steps)
+    both = bhclust.learn(case.cells, case.family, max_rounds=1)
+    assert both.log_evidence >= found.log_evidence - 0.5
+    est = bhclust.BHC(case.family, tree=kind).fit(case.cells)
+    best = max(
+        bhclust.posterior(way.grow(case.family, 1.0), case.cells, case.family).log_evidence
+        for way in growths(kind, as_table(case.cells), case.family)
+    )
+    assert est.log_evidence_ == best
+
+
+def test_the_best_tree_of_all_ways_is_kept() -> None:
+    case = random_case("NormalInverseGamma", 60, 2)
+    single = [
+        bhclust.BHC(case.family, tree=kind).fit(case.cells).log_evidence_
+        for kind in ("greedy", "rbhc", "ward")
+    ]
+    assert bhclust.BHC(case.family).fit(case.cells).log_evidence_ == max(single)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ward_trees_of_every_family_have_no_scale(name: str) -> None:
+    case = random_case(name, 20, 3)
+    for way in growths("ward", as_table(case.cells), case.family):
+        tree = way.grow(case.family, 1.0)
+        assert tree.n_leaves == 20
+        assert tree.n_merges == 19
+        assert not way.follows
+
+
+def test_ward_trees_of_numbers_at_the_ends_of_their_range() -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    family = bhclust.NormalInverseGamma.from_data(X)
+    for scale in (1e-290, 1e290):
+        for plain, scaled in zip(
+            growths("ward", as_table(X), family),
+            growths("ward", as_table(X * scale), family),
+            strict=True,
+        ):
+            before = plain.grow(family, 1.0).children
+            np.testing.assert_array_equal(scaled.grow(family, 1.0).children, before)
+
+
+def test_many_rows_are_learned_from_some() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 2)) + 9.0 * rng.integers(3, size=(300, 1))
+    found = bhclust.learn(X, "gaussian-diag", max_rows=100, max_rounds=1)
+    words = [step.what for step in found.steps]
+    assert words[0] == "greedy tree of 100 rows"
+    assert "greedy tree" in words
+    assert found.tree.n_leaves == 300
+    whole = bhclust.learn(X, "gaussian-diag", max_rounds=1)
+    assert found.log_evidence == pytest.approx(whole.log_evidence, abs=5.0)
+    other = bhclust.learn(X, "gaussian-diag", max_rows=100, max_rounds=1, random_state=1)
+    assert other.steps[0].log_evidence != found.steps[0].log_evidence
+
+
+def test_some_rows_of_a_sparse_table() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    counts = np.random.default_rng(0).poisson(0.3, size=(80, 5)).astype(float)
+    dense = bhclust.learn(counts, "poisson", max_rows=30, max_rounds=0, max_regrafts=0)
+    found = bhclust.learn(
+        sparse.csr_matrix(counts), "poisson", max_rows=30, max_rounds=0, max_regrafts=0
+    )
+    assert found.log_evidence == pytest.approx(dense.log_evidence, rel=1e-6)
 
 
 def test_needs_scipy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,47 @@ def test_a_long_chain_and_one_row() -> None:
     assert bhclust.refine(alone, X[:1], family).n_nodes == 1
 
 
+def leaf_sets(tree: bhclust.Tree) -> list[frozenset[int]]:
+    """The rows of each merge."""
+    rows = [frozenset([i]) for i in range(tree.n_leaves)]
+    for left, right in tree.children:
+        rows.append(rows[left] | rows[right])
+    return rows[tree.n_leaves :]
+
+
+def test_above_the_clusters_it_grows_as_greedy_does() -> None:
+    """Far clusters joined in a silly order cost no evidence that a double could hold."""
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(6), 8)
+    X = 40.0 * np.array([0.0, 1, 5, 6.5, 20, 23])[group, None] + rng.normal(size=(48, 1))
+    family = bhclust.NormalKnownVariance(variance=1.0, mean=0.0, prior_variance=1e5)
+    greedy = bhclust.bhc(X, family)
+    below = [list(pair) for pair in greedy.children[:42]]
+    silly = bhclust.Tree.from_children(48, below + silly_top(greedy))
+    before = bhclust.posterior(silly, X, family).log_evidence
+    refined = bhclust.refine(silly, X, family, max_regrafts=0)
+    assert set(leaf_sets(refined)) >= set(leaf_sets(greedy)[42:])
+    assert not set(leaf_sets(silly)) >= set(leaf_sets(greedy)[42:])
+    assert bhclust.posterior(refined, X, family).log_evidence >= before - 1e-9
+    np.testing.assert_array_equal(
+        bhclust.posterior(refined, X, family).cut(n_clusters=3),
+        bhclust.posterior(greedy, X, family).cut(n_clusters=3),
+    )
+
+
+def silly_top(greedy: bhclust.Tree) -> list[list[int]]:
+    """The six clusters joined from the two ends inwards."""
+    first = [min(leaf_sets(greedy)[i - 48]) for i in range(48, 90)]
+    tops = [i for i in range(48, 90) if greedy.parent[i] >= 90]
+    tops.sort(key=lambda i: first[i - 48])
+    order = [tops[i] for i in (0, 5, 1, 4, 2, 3)]
+    merges, last = [], order[0]
+    for made, node in enumerate(order[1:], start=90):
+        merges.append([last, node])
+        last = made
+    return merges
+
+
 def test_refusals() -> None:
     case = random_case("PoissonGamma", 5, 0)
     with pytest.raises(ValueError, match=r"max_regrafts is -1"):

@@ -160,7 +160,7 @@ def test_replaces_and_leaves_nothing_when_it_fails(zoo, tmp_path):
         bhclust.report(found.posterior_, table, tmp_path / "f" / "r.html")
     assert [entry.name for entry in (tmp_path / "f").iterdir()] == ["r.html"]
     bhclust.report(found.posterior_, table, str(path))
-    assert "9 clusters" in Path(path).read_text(encoding="utf-8")
+    assert f"{found.n_clusters_} clusters" in Path(path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

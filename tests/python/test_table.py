@@ -289,7 +289,15 @@ class TestSparse:
         (np.zeros((2, 2, 2)), ValueError, r"X has 3 dimensions \(shape \(2, 2, 2\)\)"),
         (3.0, ValueError, "X has 0 dimensions"),
         (None, ValueError, "X has 0 dimensions"),
-        ("cells.csv", ValueError, "X has 0 dimensions"),
+        (
+            "cells.csv",
+            TypeError,
+            r"X is 'cells\.csv', not a table; read a file by bhclust\.io",
+        ),
+        (Path("cells.csv"), TypeError, r"X is .*cells\.csv.*, not a table; read a file by"),
+        ({"age": [1.0, 2.0]}, TypeError, r"X is a dict of columns.*BHC\(family={'age': 'gauss"),
+        ({}, TypeError, "X is a dict of columns"),
+        ([{"age": 1.0}, {"age": 2.0}], TypeError, r"list of dicts; pandas\.DataFrame\(X\) makes"),
         ([[1, 2], [3]], ValueError, "X is ragged"),
         ([["a", "b"]], TypeError, "X has dtype <U1; .* encode text as level codes"),
         ([[b"a"]], TypeError, "X has dtype .S1; .* encode text as level codes"),
@@ -335,3 +343,23 @@ def test_spoilt_csr_arrays_are_refused(part: str, place: int, value: int, messag
     getattr(X, part)[place] = value
     with pytest.raises(ValueError, match=message):
         as_table(X)
+
+
+def test_a_dict_without_a_family_a_column_is_told_the_remedy() -> None:
+    X = {"age": [1.0, 2.0, 9.0], "size": [2.0, 1.0, 7.0]}
+    for est in (bhclust.BHC(), bhclust.RBHC(n_clusters=2), bhclust.BHC("gaussian-diag")):
+        with pytest.raises(TypeError, match=r"BHC\(family={'age': .*numpy\.column_stack\(list\(X"):
+            est.fit(X)
+    fitted = bhclust.BHC().fit(np.column_stack(list(X.values())))
+    with pytest.raises(TypeError, match=r"X_new is a dict .*list\(X_new\.values"):
+        fitted.predict(X)
+    assert bhclust.BHC(dict.fromkeys(X, "gaussian-diag")).fit(X).labels_.shape == (3,)
+
+
+def test_a_table_of_a_file_is_told_the_remedy() -> None:
+    zoo = bhclust.datasets.load_zoo()
+    for family in ("gaussian", {"hair": "bernoulli"}):
+        with pytest.raises(TypeError, match=r"X is a table that was read .*its \.data, with fam"):
+            bhclust.BHC(family).fit(zoo)
+    with pytest.raises(TypeError, match=r"list of dicts; pandas\.DataFrame\(X\)"):
+        bhclust.BHC({"a": "poisson"}).fit([{"a": 1}, {"a": 2}])

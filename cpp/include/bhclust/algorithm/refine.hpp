@@ -1,10 +1,11 @@
 /// @file
 /// Local moves that raise a tree's evidence bound: nearest-neighbour interchange, then subtree
-/// prune and regraft.
+/// prune and regraft; above the clusters, greedy BHC anew.
 #pragma once
 
 #include <bhclust/concentration.hpp>
 #include <bhclust/detail/mutable_tree.hpp>
+#include <bhclust/detail/regrowth.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
@@ -25,6 +26,8 @@ struct refine_options {
   /// No further subtree is tried after this many seconds: the tree then depends on the machine.
   double max_seconds = std::numeric_limits<double>::infinity();
   progress_function progress{};
+  /// Roots with more clusters keep what lies above them: growing anew takes their number squared.
+  index_t most_regrown = 2000;
 };
 
 namespace detail {
@@ -181,7 +184,8 @@ template <class Model>
 
 /// A tree whose evidence bound is at least the given one's: interchanges to convergence, then
 /// regrafts within the budget, each followed by nothing else until a round of regrafts is over,
-/// then interchanges again; ends when neither helps. Costs are dropped. O(nodes · width) memory.
+/// then interchanges again; when neither helps, what lies above the most probable clusters is grown
+/// anew (where they are at most `most_regrown`). Costs are dropped. O(nodes · width) memory.
 template <class Family>
 [[nodiscard]] tree refine(const tree& t, const table_view& X, const Family& family,
                           const refine_options& options = {}) {
@@ -211,6 +215,7 @@ template <class Family>
       progress.tick();
     }
   }
+  detail::regrowth(working).run(options.most_regrown, progress);
   progress.finish();
   return working.finish();
 }
