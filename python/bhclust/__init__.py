@@ -12,6 +12,7 @@ from bhclust.families import (
     CategoricalDirichlet,
     ExponentialGamma,
     Family,
+    GaussianProcess,
     GeometricBeta,
     MultinomialDirichlet,
     NegativeBinomialBeta,
@@ -23,12 +24,12 @@ from bhclust.families import (
     VonMisesFisher,
 )
 from bhclust.hurdles import hurdle
-from bhclust.inference import Posterior, exact_log_evidence, posterior
+from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
 
 if TYPE_CHECKING:
-    from bhclust import datasets, io, metrics, plot
+    from bhclust import curves, datasets, io, metrics, plot
     from bhclust._report import report
 
 __all__ = [
@@ -36,8 +37,10 @@ __all__ = [
     "RBHC",
     "BernoulliBeta",
     "CategoricalDirichlet",
+    "Explanation",
     "ExponentialGamma",
     "Family",
+    "GaussianProcess",
     "GeometricBeta",
     "Learned",
     "MultinomialDirichlet",
@@ -52,6 +55,7 @@ __all__ = [
     "VonMisesFisher",
     "__version__",
     "bhc",
+    "curves",
     "datasets",
     "exact_log_evidence",
     "hurdle",
@@ -69,7 +73,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Modules that need more than NumPy are loaded when they are asked for."""
-    if name in ("datasets", "io", "metrics", "plot"):
+    if name in ("curves", "datasets", "io", "metrics", "plot"):
         import importlib
 
         return importlib.import_module(f"bhclust.{name}")

@@ -13,6 +13,7 @@ __all__: list[str] = [
     "CategoricalDirichlet",
     "ExponentialGamma",
     "Family",
+    "GaussianProcess",
     "GeometricBeta",
     "MultinomialDirichlet",
     "NegativeBinomialBeta",
@@ -31,10 +32,14 @@ __all__: list[str] = [
     "cluster_of_nodes",
     "coclustering",
     "coclustering_pairs",
+    "curve",
     "dendrogram_purity",
     "exact_log_evidence",
+    "explain",
     "gradient_of_evidence",
     "greedy_bhc",
+    "impute",
+    "impute_levels",
     "labels_of",
     "linkage_heights",
     "log_cluster_count",
@@ -51,6 +56,8 @@ __all__: list[str] = [
     "relocate",
     "relocated_tree",
     "sample_partitions",
+    "sample_rows",
+    "separation",
 ]
 
 class Table:
@@ -640,6 +647,91 @@ class VonMisesFisher(Family):
         concentration of the clusters' mean directions; 0 is uniform
         """
 
+class GaussianProcess(Family):
+    """
+    Time series, one a row: the rows of a cluster are one smooth curve plus independent Normal noise, the curve a Gaussian process: Normal(mean, amplitude * kernel). Times may be unequally spaced, and columns at the same time are repeated measurements of it. Missing cells are NaN. amplitude and noise are variances; with one column this is NormalKnownVariance. Noise with heavier tails would not be conjugate and is not offered: screen rows for single wild values, or make those missing. RBHC with this family is Ward's method. Curves of clusters with bands: `bhclust.curves`.
+
+    With r the distance of two times divided by length_scale, 'squared-exponential' is exp(-r^2 / 2), 'matern32' (1 + sqrt(3) r) exp(-sqrt(3) r), 'matern52' (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r). 'cubic-spline' is white noise integrated twice, from the middle of the times both ways, with a Normal level and slope there: 1 + u v + min^2 (3 max - min) / 6 with u and v the times counted from the middle in units of length_scale, min and max of |u| and |v|; the last term is there where u and v have the same sign.
+
+    Parameters
+    ----------
+    times : float or array of shape (n_columns,)
+        time of each column; a scalar is the distance of equally spaced times; finite.
+    kernel : str
+        covariance of a curve at two times; one of 'squared-exponential', 'matern32', 'matern52', 'cubic-spline'.
+    length_scale : float
+        distance of times over which a curve changes; finite and above 0.
+    amplitude : float
+        prior variance of the clusters' curves; finite and above 0.
+    noise : float
+        variance of a cell about its cluster's curve; finite and above 0.
+    mean : float or array of shape (n_columns,)
+        prior mean of the curves; finite.
+    """
+
+    __hash__: typing.ClassVar[None] = None
+    _takes_missing: typing.ClassVar[bool] = True
+    _takes_sparse: typing.ClassVar[bool] = False
+    @staticmethod
+    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    @staticmethod
+    def from_data(
+        X: typing.Any,
+        *,
+        times: float | numpy.typing.ArrayLike | None = None,
+        kernel: float | numpy.typing.ArrayLike | None = None,
+    ) -> GaussianProcess:
+        """
+        Weak hyperparameters on the scale of the data; valid for any table the family takes. times: when left out, the names of a DataFrame's columns where these are numbers.
+        """
+    def __eq__(self, arg0: typing.Any) -> bool: ...
+    def __init__(
+        self,
+        *,
+        times: float | numpy.typing.ArrayLike = 1.0,
+        kernel: float | numpy.typing.ArrayLike = "squared-exponential",
+        length_scale: float | numpy.typing.ArrayLike = 1.0,
+        amplitude: float | numpy.typing.ArrayLike = 1.0,
+        noise: float | numpy.typing.ArrayLike = 1.0,
+        mean: float | numpy.typing.ArrayLike = 0.0,
+    ) -> None: ...
+    def __reduce__(self) -> tuple: ...
+    def __repr__(self) -> str: ...
+    def parameters(self) -> dict:
+        """
+        The hyperparameters by keyword.
+        """
+    @property
+    def amplitude(self) -> float | numpy.typing.ArrayLike:
+        """
+        prior variance of the clusters' curves
+        """
+    @property
+    def kernel(self) -> float | numpy.typing.ArrayLike:
+        """
+        covariance of a curve at two times
+        """
+    @property
+    def length_scale(self) -> float | numpy.typing.ArrayLike:
+        """
+        distance of times over which a curve changes
+        """
+    @property
+    def mean(self) -> float | numpy.typing.ArrayLike:
+        """
+        prior mean of the curves
+        """
+    @property
+    def noise(self) -> float | numpy.typing.ArrayLike:
+        """
+        variance of a cell about its cluster's curve
+        """
+    @property
+    def times(self) -> float | numpy.typing.ArrayLike:
+        """
+        time of each column; a scalar is the distance of equally spaced times
+        """
+
 class Product(Family):
     """
     Mixed columns: each block of columns has a family of its own; blocks are independent given the cluster. Missing cells are allowed where the block's family allows them.
@@ -874,6 +966,9 @@ def coclustering_pairs(
     first: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     second: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
 ) -> numpy.ndarray: ...
+def curve(
+    family: Family, table: Table, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]
+) -> tuple: ...
 def dendrogram_purity(
     tree: Tree, classes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], pairs: bool
 ) -> float: ...
@@ -883,6 +978,14 @@ def exact_log_evidence(
     alpha: typing.SupportsFloat | typing.SupportsIndex,
     progress: typing.Any,
 ) -> float: ...
+def explain(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    node: typing.SupportsInt | typing.SupportsIndex,
+    order: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+) -> tuple: ...
 def gradient_of_evidence(
     tree: Tree, posterior: TreePosterior, table: Table, family: Family, progress: typing.Any
 ) -> tuple: ...
@@ -893,6 +996,25 @@ def greedy_bhc(
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> Tree: ...
+def impute(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    fresh: Table | None,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> numpy.ndarray: ...
+def impute_levels(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    fresh: Table | None,
+    column: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> numpy.ndarray: ...
 def labels_of(
     tree: Tree, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]
 ) -> numpy.typing.NDArray[numpy.int64]: ...
@@ -979,6 +1101,22 @@ def sample_partitions(
     posterior: TreePosterior,
     n_samples: typing.SupportsInt | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.ndarray: ...
+def sample_rows(
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    n_samples: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> tuple: ...
+def separation(
+    table: Table,
+    family: Family,
+    first: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    second: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    order: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
 ) -> numpy.ndarray: ...
 
 __version__: str = "0.1.0"

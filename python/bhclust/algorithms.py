@@ -64,7 +64,7 @@ def bhc(
     table = as_table(X)
     return _core.greedy_bhc(
         table,
-        resolve_family(family, table),
+        resolve_family(family, X),
         check_alpha(alpha),
         check_threads(n_threads),
         progress,
@@ -122,7 +122,7 @@ def rbhc(
     table = as_table(X)
     return _core.relaxed_bhc(
         table,
-        resolve_family(family, table),
+        resolve_family(family, X),
         threshold,
         0 if n_clusters is None else check_count("n_clusters", n_clusters),
         method,
@@ -175,7 +175,7 @@ def refine(
     return _core.refine(
         tree,
         table,
-        resolve_family(family, table),
+        resolve_family(family, X),
         check_alpha(alpha),
         budget,
         seconds,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._core import CategoricalDirichlet, Family, Table
+from bhclust._written import decoded
 from bhclust.families import product_of
 from bhclust.table import as_table, column_names, refuse_other_forms
 
@@ -83,6 +84,13 @@ class ColumnCoder:
                 f"{argument} has columns of lengths {sorted(lengths)!r}; make them equal"
             )
         return as_table(np.column_stack(cells))
+
+    def decode(self, cells: NDArray[np.float64]) -> dict[Any, NDArray[Any]]:
+        """Give the columns of cells: text where there are levels of text."""
+        return {
+            key: decoded(cells[:, j], self.levels[key]) if key in self.levels else cells[:, j]
+            for j, key in enumerate(self.columns)
+        }
 
     def _cells(self, X: Any, key: Any, argument: str) -> NDArray[np.float64]:
         column = _column(X, key, argument)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
+from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
 from bhclust.families import aliases, resolve_family
@@ -84,12 +85,15 @@ class _TreeClusterer:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
 
-    def _new_table(self, X: Any) -> Table:
+    def _check_fitted(self) -> None:
         if not hasattr(self, "posterior_"):
             raise _not_fitted(
                 f"this {type(self).__name__} is not fitted; call fit(X) before anything that needs "
                 "it"
             )
+
+    def _new_table(self, X: Any) -> Table:
+        self._check_fitted()
         table = self._layout.read(X)
         if table.n_columns != self.n_features_in_:
             raise ValueError(
@@ -154,6 +158,74 @@ class _TreeClusterer:
         """Mean log predictive density of new rows, in nats."""
         return float(np.mean(self.score_samples(X)))
 
+    def impute(self, X: Any = None, *, statistic: str = "mean") -> Any:
+        """Fill in the missing cells of new rows, or of the fitted ones.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or mapping of shape (n_new, n_columns), optional
+            New rows; None: the fitted rows, each with what the tree says of its own cluster.
+        statistic : {"mean", "mode"}
+            Of bits: the probability of a one, or the more probable value. Other numbers get their
+            expected value, text and other levels the most probable one (`Posterior.impute`).
+
+        Returns
+        -------
+        array, DataFrame or dict
+            Of the form of X, with what was observed as it was; None: of the form of the fitted
+            table, in its modelled columns alone.
+        """
+        if X is None:
+            self._check_fitted()
+            with naming(self._layout.keys):
+                return self._layout.write(self.posterior_.impute(statistic=statistic))
+        table = self._new_table(X)
+        with naming(self._layout.keys):
+            cells = self.posterior_.impute(table, statistic=statistic, n_threads=self.n_threads)
+        return self._layout.fill(X, table, cells)
+
+    def impute_proba(self, column: Any, X: Any = None) -> dict[Any, NDArray[np.float64]]:
+        """Probabilities of the levels of a column of bits or categories, row by row.
+
+        Parameters
+        ----------
+        column : str or int
+            Its name, or its number in tables without names.
+        X : array-like, DataFrame or mapping, optional
+            New rows; None: the fitted rows.
+
+        Returns
+        -------
+        dict of level to array of shape (n_new,)
+            The arrays sum to one: an observed cell is all on its level (`Posterior.impute_proba`).
+        """
+        self._check_fitted()
+        number, levels = self._layout.place(column)
+        table = None if X is None else self._new_table(X)
+        with naming(self._layout.keys):
+            proba = self.posterior_.impute_proba(number, table, n_threads=self.n_threads)
+        return dict(zip(levels or range(proba.shape[1]), proba.T, strict=True))
+
+    def sample(self, n_samples: int = 1, *, random_state: int = 0) -> tuple[Any, NDArray[np.int64]]:
+        """Draw new rows from the predictive density.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int
+
+        Returns
+        -------
+        rows : array, DataFrame or dict
+            Of the form of the fitted table, in its modelled columns; levels as text where they
+            were text.
+        nodes : array of int, shape (n_samples,)
+            The node of ``tree_`` that each row joined; -1: a new cluster (`Posterior.sample`).
+        """
+        self._check_fitted()
+        cells, nodes = self.posterior_.sample(n_samples, random_state=random_state)
+        return self._layout.write(cells), nodes
+
 
 class _Layout:
     """The columns of the fitted table, and how new tables are brought into them."""
@@ -162,6 +234,7 @@ class _Layout:
         self.names: list[str] | None = None
         self.coder: ColumnCoder | None = None
         self.n_columns = 0
+        self.form: Form | None = None
 
     def fit(self, X: Any, family: Any) -> tuple[Table, Family]:
         """Learn the columns; the cells, and the family with its hyperparameters."""
@@ -172,8 +245,9 @@ class _Layout:
         else:
             table = as_table(X)
             with naming(self.names):
-                model = resolve_family(family, table)
+                model = resolve_family(family, X)
         self.n_columns = table.n_columns
+        self.form = Form(X)
         return table, model
 
     @property
@@ -191,6 +265,34 @@ class _Layout:
                 f"X_new has the columns {names!r}; the fitted X has {self.names!r}, in that order"
             )
         return as_table(X, argument="X_new")
+
+    def place(self, column: Any) -> tuple[int, list[Any] | None]:
+        """Find the number of a column by its key, and its levels where they are not 0, 1, ...."""
+        keys = range(self.n_columns) if self.keys is None else list(self.keys)
+        if column not in keys:
+            raise ValueError(f"column is {column!r}; the columns are {list(keys)[:20]!r}")
+        levels = None if self.coder is None else self.coder.levels.get(column)
+        return keys.index(column), levels
+
+    def write(self, cells: NDArray[np.float64]) -> Any:
+        """Make a table of the form of the fitted one."""
+        assert self.form is not None
+        if self.coder is None:
+            return self.form.write_cells(cells)
+        return self.form.write(self.coder.decode(cells))
+
+    def fill(self, X: Any, table: Table, cells: NDArray[np.float64]) -> Any:
+        """Give a copy of X with its missing cells taken from ``cells``."""
+        missing = np.isnan(np.asarray(table.arrays))
+        if self.coder is not None:
+            columns = self.coder.decode(cells)
+        elif hasattr(X, "columns"):
+            columns = dict(zip(X.columns, cells.T, strict=True))
+        else:
+            return cells
+        return filled(
+            X, {key: (missing[:, j], values) for j, (key, values) in enumerate(columns.items())}
+        )
 
 
 def _takes(family: Any) -> tuple[bool, bool]:

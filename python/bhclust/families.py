@@ -13,6 +13,7 @@ from bhclust._core import (
     CategoricalDirichlet,
     ExponentialGamma,
     Family,
+    GaussianProcess,
     GeometricBeta,
     MultinomialDirichlet,
     NegativeBinomialBeta,
@@ -21,7 +22,6 @@ from bhclust._core import (
     NormalKnownVariance,
     PoissonGamma,
     Product,
-    Table,
     VonMisesFisher,
 )
 from bhclust.table import as_table
@@ -31,6 +31,7 @@ __all__ = [
     "CategoricalDirichlet",
     "ExponentialGamma",
     "Family",
+    "GaussianProcess",
     "GeometricBeta",
     "MultinomialDirichlet",
     "NegativeBinomialBeta",
@@ -41,6 +42,7 @@ __all__ = [
     "Product",
     "VonMisesFisher",
     "aliases",
+    "bit_columns",
     "product_of",
     "resolve_family",
 ]
@@ -60,6 +62,7 @@ def aliases() -> dict[str, type[Any]]:
         "geometric": GeometricBeta,
         "negative-binomial": NegativeBinomialBeta,
         "von-mises-fisher": VonMisesFisher,
+        "time-series": GaussianProcess,
     }
 
 
@@ -70,7 +73,7 @@ def resolve_family(family: Any, X: Any) -> Family:
     ----------
     family : Family, str or type
         An instance, an alias such as ``"gaussian"``, or a class such as ``NormalInverseGamma``.
-    X : array-like or Table
+    X : array-like, DataFrame or Table
         The rows for `from_data`.
 
     Raises
@@ -80,21 +83,20 @@ def resolve_family(family: Any, X: Any) -> Family:
     """
     if isinstance(family, Family):
         return family
-    table = as_table(X)
     if isinstance(family, str):
         known = aliases()
         if family not in known:
             raise ValueError(f"family is {family!r}; the names are {', '.join(sorted(known))}")
-        return _from_data(known[family], table)
+        return _from_data(known[family], X)
     if isinstance(family, type) and issubclass(family, Family) and hasattr(family, "from_data"):
-        return _from_data(family, table)
+        return _from_data(family, X)
     raise TypeError(
         f"family must be a Family, one of its classes or a name such as 'gaussian', not {family!r}"
     )
 
 
-def _from_data(cls: Any, table: Table) -> Family:
-    found = cls.from_data(table)
+def _from_data(cls: Any, X: Any) -> Family:
+    found = cls.from_data(X)
     assert isinstance(found, Family)
     return found
 
@@ -139,6 +141,17 @@ def _block(family: Any, columns: list[int], cells: Any) -> tuple[Family, Sequenc
         if len(columns) == 1:
             message = message.replace("column 0", f"column {columns[0]}", 1)
         raise ValueError(message) from None
+
+
+def bit_columns(family: Family, n_columns: int) -> list[int]:
+    """The columns that a family takes for bits."""
+    if isinstance(family, BernoulliBeta):
+        return list(range(n_columns))
+    if not isinstance(family, Product):
+        return []
+    return sorted(
+        columns[j] for block, columns in family.blocks for j in bit_columns(block, len(columns))
+    )
 
 
 def from_parameters(name: str, parameters: Mapping[str, Any]) -> Family:

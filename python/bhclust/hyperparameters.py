@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bhclust._core import (
     CategoricalDirichlet,
     Family,
+    GaussianProcess,
     NegativeBinomialBeta,
     NormalInverseGamma,
     NormalInverseWishart,
@@ -29,11 +30,13 @@ SPREAD = 3.0
 """Standard deviation of the log-normal hyperpriors."""
 REACH = np.log(1e3), np.log(200.0)
 """How far below and above its start a hyperparameter may go, in logs."""
+MEAN_REACH = 10.0
+"""How far from its start a prior mean may go, in spreads of its column."""
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """One hyperparameter of one family: its logs are entries ``first`` … of the vector."""
+    """One hyperparameter of one family: entries ``first`` … of the vector."""
 
     keyword: str
     shape: tuple[int, ...]
@@ -46,16 +49,31 @@ class _Piece:
     is_matrix: bool
     """A full matrix is learned up to its scale."""
     base: Any
+    unit: Vector | None
+    """Of a prior mean, which has no log: how far from its base it lies, in columns' spreads."""
+
+    def made(self, vector: Vector) -> Any:
+        """Its value."""
+        moved = vector[self.first : self.first + self.count]
+        if self.unit is not None:
+            value = self.base + self.unit * moved.reshape(self.shape)
+        elif self.is_matrix:
+            value = self.base * np.exp(moved[0])
+        else:
+            value = np.exp(moved).reshape(self.shape) + self.shift
+        return float(value) if np.ndim(value) == 0 else value
 
 
 class HyperparameterVector:
     """The learned hyperparameters of a family, and the concentration, as logs.
 
-    Prior means, numbers of levels and the negative binomial's r stay as they are. A scalar stays a
-    scalar, one value a column stays one a column; a full psi keeps its correlations and its shape
-    and learns its scale. Each log has a normal hyperprior about its start with standard deviation 3
-    and bounds of a factor of 1,000 below and 200 above; scales of Gaussian families stay above the
-    resolution of the recorded values (their least distance, squared, over 12).
+    Prior means of Gaussian families move linearly, in units of their columns' spreads, with the same
+    hyperprior and bounds of 10. Mean directions, numbers of levels, the negative binomial's r,
+    times and kernels stay as they are. A scalar stays a scalar, one value a column stays one a
+    column; a full psi keeps its correlations and its shape and learns its scale. Each log has a
+    normal hyperprior about its start with standard deviation 3 and bounds of a factor of 1,000
+    below and 200 above; scales of Gaussian families stay above the resolution of the recorded
+    values (their least distance, squared, over 12).
 
     Parameters
     ----------
@@ -83,6 +101,7 @@ class HyperparameterVector:
         self._learn_alpha = learn_alpha
         self._start: list[float] = [np.log(alpha)] if learn_alpha else []
         self._lower = [value - REACH[0] for value in self._start]
+        self._linear = [False] * len(self._start)
         self._gradient_size = 0
         self._table = table
         self._blocks: list[tuple[Family, list[_Piece], list[int]]] = []
@@ -92,7 +111,7 @@ class HyperparameterVector:
             self._blocks.append((block, self._pieces(block, columns, learned), columns))
         self.start: Vector = np.array(self._start)
         self.lower: Vector = np.minimum(np.array(self._lower), self.start)
-        self.upper: Vector = self.start + REACH[1]
+        self.upper: Vector = np.where(np.array(self._linear), MEAN_REACH, self.start + REACH[1])
 
     @property
     def size(self) -> int:
@@ -135,18 +154,34 @@ class HyperparameterVector:
         self, family: Family, columns: list[int], keyword: str, value: Any, place: slice
     ) -> _Piece:
         base = np.asarray(value, dtype=np.float64)
+        if keyword == "mean":
+            return self._mean_piece(columns, base, place)
         is_matrix = base.ndim == 2
         is_nu = isinstance(family, NormalInverseWishart) and keyword == "nu"
         shift = float(len(columns) - 1) if is_nu else 0.0
         logs = np.zeros(1) if is_matrix else np.log(base.ravel() - shift)
         piece = _Piece(
-            keyword, base.shape, shift, len(self._start), logs.size, place, is_matrix, base
+            keyword, base.shape, shift, len(self._start), logs.size, place, is_matrix, base, None
         )
         floor = logs - REACH[0]
         if not is_matrix and keyword in _scales(family):
             floor = np.maximum(floor, self._log_resolution(columns, logs.size))
         self._start.extend(logs.tolist())
         self._lower.extend(floor.tolist())
+        self._linear.extend([False] * logs.size)
+        return piece
+
+    def _mean_piece(self, columns: list[int], base: Vector, place: slice) -> _Piece:
+        cells = np.asarray(self._table.arrays)
+        spreads = np.array([_spread(cells[:, j]) for j in columns])
+        unit = spreads if base.size == len(columns) else np.array(spreads.max())
+        unit = unit.reshape(base.shape)
+        piece = _Piece(
+            "mean", base.shape, 0.0, len(self._start), base.size, place, False, base, unit
+        )
+        self._start.extend([0.0] * base.size)
+        self._lower.extend([-MEAN_REACH] * base.size)
+        self._linear.extend([True] * base.size)
         return piece
 
     def _log_resolution(self, columns: list[int], count: int) -> Vector:
@@ -165,11 +200,13 @@ def _blocks(family: Family, n_columns: int) -> list[tuple[Family, list[int]]]:
 
 def _given(family: Family) -> Collection[str]:
     """The hyperparameters that are not learned."""
-    given = ["mean", "mean_direction"]
+    given = ["mean_direction"]
     if isinstance(family, CategoricalDirichlet):
         given.append("levels")
     if isinstance(family, NegativeBinomialBeta):
         given.append("r")
+    if isinstance(family, GaussianProcess):
+        given += ["times", "kernel"]
     if isinstance(family, VonMisesFisher) and family.prior_kappa == 0:
         given.append("prior_kappa")
     return given
@@ -181,6 +218,8 @@ def _scales(family: Family) -> Collection[str]:
         return ("b",)
     if isinstance(family, NormalInverseWishart):
         return ("psi",)
+    if isinstance(family, GaussianProcess):
+        return ("noise",)
     return ("variance",) if isinstance(family, NormalKnownVariance) else ()
 
 
@@ -190,20 +229,26 @@ def _least_step(column: Vector) -> float:
     return float(steps.min()) if steps.size else 0.0
 
 
+def _spread(column: Vector) -> float:
+    """The standard deviation of the cells present, without overflow; 0 where all are equal."""
+    present = column[np.isfinite(column)]
+    largest = float(np.abs(present).max(initial=0.0))
+    return float((present / largest).std()) * largest if largest > 0 else 0.0
+
+
 def _rebuilt(family: Family, pieces: list[_Piece], vector: Vector) -> Family:
     parameters = dict(family.parameters())  # type: ignore[attr-defined]
-    for piece in pieces:
-        moved = np.exp(vector[piece.first : piece.first + piece.count])
-        value = piece.base * moved[0] if piece.is_matrix else moved.reshape(piece.shape)
-        value = value + piece.shift
-        parameters[piece.keyword] = float(value) if value.ndim == 0 else value
+    parameters.update({piece.keyword: piece.made(vector) for piece in pieces})
     made = type(family)(**parameters)
     assert isinstance(made, Family)
     return made
 
 
 def _pulled_back(piece: _Piece, logs: Vector, by_entries: Vector) -> Vector:
-    """The gradient by logs from that by the entries the core knows: it has d² of them for psi."""
+    """The gradient by the vector from that by the core's entries: it has d² of them for psi."""
+    if piece.unit is not None:
+        summed = by_entries if by_entries.size == logs.size else np.array([by_entries.sum()])
+        return np.asarray(summed * piece.unit.ravel())
     scale = np.exp(logs)
     if piece.is_matrix:
         return np.array([scale[0] * (piece.base.ravel() @ by_entries)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
-from bhclust.families import resolve_family
+from bhclust.families import bit_columns, resolve_family
 from bhclust.options import (
     Progress,
     check_alpha,
@@ -25,7 +26,7 @@ from bhclust.options import (
 )
 from bhclust.table import as_table, kept
 
-__all__ = ["Posterior", "exact_log_evidence", "posterior"]
+__all__ = ["Explanation", "Posterior", "exact_log_evidence", "posterior"]
 
 
 def posterior(
@@ -72,7 +73,7 @@ def posterior(
     """
     grown = _as_tree(tree, names, resolve)
     table = as_table(X)
-    model = resolve_family(family, table)
+    model = resolve_family(family, X)
     value = check_alpha(alpha)
     found = _core.posterior(grown, table, model, value, progress)
     return Posterior(grown, found, table, model)
@@ -88,13 +89,14 @@ def _as_tree(tree: Any, names: Sequence[str] | None, resolve: bool) -> Tree:
 
 
 @contextmanager
-def _new_rows() -> Iterator[None]:
+def _new_rows(are_new: bool = True) -> Iterator[None]:
     """Let refusals of the core speak of X_new, which it calls X."""
     try:
         yield
     except ValueError as error:
         # Errors of other types or words may be a progress callback's.
-        if type(error) is not ValueError or not re.match(r"X(:| has | is )", str(error)):
+        ours = are_new and type(error) is ValueError
+        if not ours or not re.match(r"X(:| has | is )", str(error)):
             raise
         raise ValueError("X_new" + str(error)[1:]) from None
 
@@ -124,9 +126,22 @@ def exact_log_evidence(
     O(3^n_rows).
     """
     table = as_table(X)
-    return _core.exact_log_evidence(
-        table, resolve_family(family, table), check_alpha(alpha), progress
-    )
+    return _core.exact_log_evidence(table, resolve_family(family, X), check_alpha(alpha), progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a node is one cluster or two, in nats: parts that sum to its log odds."""
+
+    node: int
+    columns: NDArray[np.float64]
+    """Of each column: above 0 for one cluster, below 0 for two, shape (n_columns,)."""
+    prior: float
+    """Of the sizes and the concentration, before any column is looked at."""
+    children: float
+    """What splits inside the children take off, at most 0: log r of both."""
+    log_odds: float
+    """The sum: `Posterior.log_odds` of the node."""
 
 
 class Posterior:
@@ -428,6 +443,219 @@ class Posterior:
                 f"labels[{bad[0]}] is {labels[bad[0]]}; number the clusters from 0, below {n}"
             )
         return np.ascontiguousarray(labels, dtype=np.int64)
+
+    def explain(self, node: int, *, order: Any = None) -> Explanation:
+        """Which columns make a node one cluster, and which split it.
+
+        Parameters
+        ----------
+        node : int
+            A merge: from n_rows to n_nodes - 1; the largest is the root.
+        order : array of int, shape (n_columns,), optional
+            All columns, each once, for families in which columns are correlated; as they are by
+            default.
+
+        Returns
+        -------
+        Explanation
+            Its ``columns``, ``prior`` and ``children`` sum to its ``log_odds``, in nats.
+
+        Notes
+        -----
+        A column's part is the log Bayes factor of one cluster against two, exact where columns are
+        independent given the cluster, and between the blocks of a Product. NormalInverseWishart
+        and MultinomialDirichlet take each column given those before it in ``order`` (the chain
+        rule): with NormalInverseWishart the last one's part is what it adds to all the others; of
+        a multinomial the last is settled by the total, and its part is 0. In VonMisesFisher a
+        column is no distribution of its own: coordinates bear the length's term in proportion to
+        their squares. O(rows below the node · width).
+        """
+        columns, prior, children, log_odds = _core.explain(
+            self.tree,
+            self._found,
+            self._table,
+            self.family,
+            check_count("node", node, 0),
+            self._order(order),
+        )
+        return Explanation(int(node), columns, prior, children, log_odds)
+
+    def separating_columns(
+        self,
+        a: int,
+        b: int,
+        labels: NDArray[np.int64] | None = None,
+        *,
+        order: Any = None,
+    ) -> NDArray[np.float64]:
+        """Which columns keep two flat clusters apart.
+
+        Parameters
+        ----------
+        a, b : int
+            Labels of the two clusters.
+        labels : array of int, shape (n_rows,), optional
+            The flat clusters, of which the others are not looked at; `cut()` by default.
+        order : array of int, shape (n_columns,), optional
+            As in `explain`.
+
+        Returns
+        -------
+        array of shape (n_columns,)
+            Log Bayes factor of two clusters against one, in nats: above 0 where a column keeps
+            them apart. The sum is that of all columns together; parts as in `explain`.
+        """
+        flat = self.cut() if labels is None else self._labels(labels)
+        members = []
+        for name, label in (("a", a), ("b", b)):
+            rows = np.flatnonzero(flat == check_count(name, label, 0))
+            if not rows.size:
+                raise ValueError(f"{name} is {label}; the labels are 0 to {int(flat.max())}")
+            members.append(rows.astype(np.int64))
+        if a == b:
+            raise ValueError(f"a and b are both {a}; name two clusters")
+        return _core.separation(
+            self._table, self.family, members[0], members[1], self._order(order)
+        )
+
+    def _order(self, value: Any) -> NDArray[np.int64]:
+        if value is None:
+            return np.empty(0, dtype=np.int64)
+        order = np.asarray(value)
+        if order.dtype.kind not in "iu" or order.shape != (self._table.n_columns,):
+            raise ValueError(
+                f"order is {value!r}; it must name each of the columns 0 to "
+                f"{self._table.n_columns - 1} once"
+            )
+        return np.ascontiguousarray(order, dtype=np.int64)
+
+    def impute(
+        self,
+        X_new: Any = None,
+        *,
+        statistic: str = "mean",
+        n_threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Fill in missing cells, from the mixture over the clusters that a row may belong to.
+
+        Parameters
+        ----------
+        X_new : array-like of shape (n_new, n_columns), optional
+            New rows; None: the rows of the fitted table.
+        statistic : {"mean", "mode"}
+            What a column of bits gets: ``"mean"`` the probability of a one, ``"mode"`` the more
+            probable of 0 and 1. Other numbers get their expected value either way, level codes
+            the most probable level (`impute_proba` has the probabilities).
+        n_threads : int, optional
+            None: all cores. Results do not depend on it.
+        progress : callable, optional
+            Called with (done, total).
+
+        Returns
+        -------
+        array of shape (n_new, n_columns)
+            Observed cells are as they were; so are columns that are in no block of a Product.
+
+        Raises
+        ------
+        ValueError
+            Also where the prior is so wide that the expected value is infinite.
+
+        Notes
+        -----
+        A fitted row's cluster is one of the nodes above it, each with the probability that it is
+        a cluster; O(n_nodes · width). A new row may join any node or open a new cluster, with the
+        weights of `score_samples` given its observed cells; O(n_new · n_nodes · width), of which
+        rows without missing cells cost nothing.
+        """
+        check_choice("statistic", statistic, ("mean", "mode"))
+        fresh, threads = self._fresh(X_new), check_threads(n_threads)
+        with _new_rows(fresh is not None):
+            cells = _core.impute(
+                self.tree, self._found, self._table, self.family, fresh, threads, progress
+            )
+        if statistic == "mode":
+            bits = bit_columns(self.family, self._table.n_columns)
+            cells[:, bits] = np.where(np.isnan(cells[:, bits]), np.nan, cells[:, bits] > 0.5)
+        return cells
+
+    def impute_proba(
+        self,
+        column: int,
+        X_new: Any = None,
+        *,
+        n_threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Probabilities of the levels of a column of bits or level codes, cell by cell.
+
+        Parameters
+        ----------
+        column : int
+        X_new, n_threads, progress
+            As for `impute`.
+
+        Returns
+        -------
+        array of shape (n_new, n_levels)
+            Rows sum to one: of an observed cell all is on its level, of a missing one by the same
+            mixture as in `impute`.
+        """
+        number = check_count("column", column, 0)
+        if number in bit_columns(self.family, self._table.n_columns):
+            ones = self.impute(X_new, n_threads=n_threads, progress=progress)[:, number]
+            return np.column_stack([1 - ones, ones])
+        fresh, threads = self._fresh(X_new), check_threads(n_threads)
+        with _new_rows(fresh is not None):
+            return _core.impute_levels(
+                self.tree, self._found, self._table, self.family, fresh, number, threads, progress
+            )
+
+    def _fresh(self, X_new: Any) -> Table | None:
+        fresh = None if X_new is None else as_table(X_new, argument="X_new")
+        if (self._table if fresh is None else fresh).is_sparse:
+            name = "the fitted X" if fresh is None else "X_new"
+            raise ValueError(f"{name} is sparse: it has no missing cells to impute")
+        return fresh
+
+    def sample(
+        self,
+        n_samples: int = 1,
+        *,
+        random_state: int = 0,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Draw new rows from the predictive density.
+
+        Each joins node k with probability omega_k n_k / (n_rows + alpha), else a new cluster, and
+        is drawn from what that cluster's rows say: the density of `score_samples`, exactly. A row
+        of MultinomialDirichlet gets the total of a fitted row drawn at random.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int
+            Rows are the same for a seed on every platform, up to rounding.
+        progress : callable, optional
+            Called with (done, total).
+
+        Returns
+        -------
+        rows : array of shape (n_samples, n_columns)
+            NaN in columns that are in no block of a Product.
+        nodes : array of int, shape (n_samples,)
+            The node that each joined; -1: a new cluster.
+        """
+        return _core.sample_rows(
+            self.tree,
+            self._found,
+            self._table,
+            self.family,
+            check_count("n_samples", n_samples),
+            check_seed("random_state", random_state),
+            progress,
+        )
 
     def certainty(self) -> NDArray[np.float64]:
         """For each row the probability of exactly its cluster in `cut()`, shape (n_rows,)."""

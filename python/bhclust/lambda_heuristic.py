@@ -44,7 +44,7 @@ def lambda_heuristic(
         When the family or the table has no centres, or they all coincide.
     """
     table = as_table(X)
-    model = resolve_family(family, table)
+    model = resolve_family(family, X)
     model._check(table)
     n = table.n_rows
     if isinstance(model, (CategoricalDirichlet, Product)):

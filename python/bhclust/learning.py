@@ -118,7 +118,7 @@ def learn(
     """
     _minimiser()
     table = as_table(X)
-    start = resolve_family(family, table)
+    start = resolve_family(family, X)
     check_threads(n_threads)
     check_count("max_rounds", max_rounds, 0)
     check_count("max_regrafts", max_regrafts, 0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bhclust._core import Table
 
-__all__ = ["as_table", "column_names", "kept", "refuse_other_forms"]
+__all__ = ["as_table", "column_names", "column_numbers", "kept", "refuse_other_forms"]
 
 
 def as_table(X: Any, *, argument: str = "X") -> Table:
@@ -89,6 +89,19 @@ def refuse_other_forms(X: Any, argument: str) -> None:
             f"{argument} is a list of {type(X[0]).__name__}s; "
             f"pandas.DataFrame({argument}) makes a table of it"
         )
+
+
+def column_numbers(X: Any) -> list[float] | None:
+    """Names of the columns of a DataFrame whose names are all numbers, if as text; else None."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "to_numpy"):
+        return None
+    try:
+        numbers = [float(name) for name in columns if not isinstance(name, (bool, np.bool_))]
+    except (TypeError, ValueError):
+        return None
+    every = len(numbers) == len(columns) > 0
+    return numbers if every and all(map(math.isfinite, numbers)) else None
 
 
 def _cells(X: Any, argument: str) -> NDArray[np.float64]:

@@ -18,6 +18,9 @@ struct given {
   py::object value;
 };
 
+/// One that may be left out.
+struct given_or_none : given {};
+
 }  // namespace bhclust::python
 
 namespace pybind11::detail {
@@ -31,6 +34,20 @@ struct type_caster<bhclust::python::given> {
     return true;
   }
   static handle cast(const bhclust::python::given& source, return_value_policy, handle) {
+    return source.value.inc_ref();
+  }
+};
+
+template <>
+struct type_caster<bhclust::python::given_or_none> {
+  PYBIND11_TYPE_CASTER(bhclust::python::given_or_none,
+                       const_name("float | numpy.typing.ArrayLike | None"));
+
+  bool load(handle source, bool) {
+    value.value = reinterpret_borrow<object>(source);
+    return true;
+  }
+  static handle cast(const bhclust::python::given_or_none& source, return_value_policy, handle) {
     return source.value.inc_ref();
   }
 };
@@ -73,6 +90,22 @@ parameter parameter_from(const char* name, const py::object& value) {
   return parameter::matrix(std::move(values));
 }
 
+template <class Family>
+parameter parameter_from(const parameter_field<Family>& field, const py::object& value) {
+  if (field.values != range::choice) return parameter_from(field.name, value);
+  if (py::isinstance<py::str>(value)) {
+    const auto wanted = value.cast<std::string>();
+    for (std::size_t c = 0; c < field.choices.size(); ++c) {
+      if (wanted == field.choices[c]) return static_cast<double>(c);
+    }
+    throw py::value_error(std::string(field.name) + " is " + py::repr(value).cast<std::string>() +
+                          "; it must be one of " + detail::listed(field.choices));
+  }
+  throw py::type_error(std::string(field.name) + " must be one of " +
+                       detail::listed(field.choices) + ", not " +
+                       py::repr(value).cast<std::string>());
+}
+
 py::object object_from(const parameter& p) {
   if (p.rank() == 0) return py::float_(p[0]);
   py::array array = array_from(p.values());
@@ -86,6 +119,15 @@ py::object object_from(const parameter& p) {
 }
 
 template <class Family>
+py::object object_from(const parameter_field<Family>& field, const Family& family) {
+  const parameter& p = family.*field.member;
+  if (field.values == range::choice) {
+    return py::str(field.choices[static_cast<std::size_t>(p[0])]);
+  }
+  return object_from(p);
+}
+
+template <class Family>
 class typed_family final : public held_family {
  public:
   explicit typed_family(Family family) : held_family(std::move(family)) {}
@@ -95,8 +137,7 @@ class typed_family final : public held_family {
 template <class Family>
 py::dict parameters_of(const Family& family) {
   py::dict all;
-  for (const auto& field : Family::parameters())
-    all[field.name] = object_from(family.*field.member);
+  for (const auto& field : Family::parameters()) all[field.name] = object_from(field, family);
   return all;
 }
 
@@ -115,12 +156,14 @@ std::string repr_of(const std::string& name, const py::dict& parameters) {
 
 template <std::size_t>
 using given_for = given;
+template <std::size_t>
+using given_or_none_for = given_or_none;
 
 template <class Family, std::size_t... I>
 Family family_from(const std::tuple<given_for<I>...>& values, std::index_sequence<I...>) {
   const auto fields = Family::parameters();
   Family family;
-  ((family.*fields[I].member = parameter_from(fields[I].name, std::get<I>(values).value)), ...);
+  ((family.*fields[I].member = parameter_from(fields[I], std::get<I>(values).value)), ...);
   check_parameters(family);
   return family;
 }
@@ -133,12 +176,11 @@ void def_init(py::class_<typed_family<Family>, held_family>& cls, std::index_seq
             return typed_family<Family>(
                 family_from<Family>(std::tuple<given_for<I>...>(values...), all));
           }),
-          py::kw_only(),
-          py::arg_v(fields[I].name, given{object_from(defaults.*fields[I].member)})...);
+          py::kw_only(), py::arg_v(fields[I].name, given{object_from(fields[I], defaults)})...);
   (cls.def_property_readonly(
        fields[I].name,
-       [member = fields[I].member](const typed_family<Family>& self) -> given {
-         return {object_from(self.value().*member)};
+       [field = fields[I]](const typed_family<Family>& self) -> given {
+         return {object_from(field, self.value())};
        },
        fields[I].meaning),
    ...);
@@ -148,20 +190,67 @@ template <class Family>
 std::string docstring() {
   std::string text = std::string(Family::doc) + "\n\nParameters\n----------\n";
   for (const auto& field : Family::parameters()) {
-    const char* shape = field.shape == shape::scalar       ? "float"
+    const char* shape = field.values == range::choice      ? "str"
+                        : field.shape == shape::scalar     ? "float"
                         : field.shape == shape::per_column ? "float or array of shape (n_columns,)"
                         : field.shape == shape::vector_only
                             ? "array of shape (n_columns,)"
                             : "float or array of shape (n_columns,) "
                               "or (n_columns, n_columns)";
     text += std::string(field.name) + " : " + shape + "\n    " + field.meaning + "; " +
-            detail::wanted(field.values) + ".\n";
+            (field.choices.empty() ? detail::wanted(field.values)
+                                   : "one of " + detail::listed(field.choices)) +
+            ".\n";
   }
   return text;
 }
 
 template <class F>
 using from_data_t = decltype(F::from_data(std::declval<const table_view&>()));
+
+template <class F>
+using from_design_t =
+    decltype(F::from_data(std::declval<const table_view&>(), std::declval<const F&>()));
+
+template <class Family>
+Family defaults_for(const py::object& X, const Family& design) {
+  const auto table = py::module_::import("bhclust.table").attr("as_table")(X);
+  const table_view& view = table.cast<const held_table&>().view;
+  if constexpr (detail::has<from_design_t, Family>) {
+    return Family::from_data(view, design);
+  } else {
+    return Family::from_data(view);
+  }
+}
+
+/// from_data for a family whose first fields describe the experiment; of these the first is told
+/// by a table whose columns have numbers for names.
+template <class Family, std::size_t... I>
+void def_from_design(py::class_<typed_family<Family>, held_family>& cls,
+                     std::index_sequence<I...>) {
+  const auto fields = Family::parameters();
+  cls.def_static(
+      "from_data",
+      [](const py::object& X, given_or_none_for<I>... values) {
+        const std::array<py::object, sizeof...(I)> all{values.value...};
+        const auto known = Family::parameters();
+        Family design;
+        for (std::size_t f = 0; f < all.size(); ++f) {
+          py::object value = all[f];
+          if (f == 0 && value.is_none()) {
+            value = py::module_::import("bhclust.table").attr("column_numbers")(X);
+          }
+          if (!value.is_none()) design.*known[f].member = parameter_from(known[f], value);
+        }
+        return typed_family<Family>(defaults_for(X, design));
+      },
+      py::arg("X"), py::kw_only(), py::arg_v(fields[I].name, given_or_none{{py::none()}})...,
+      (std::string("Weak hyperparameters on the scale of the data; valid for any table the family "
+                   "takes. ") +
+       fields[0].name +
+       ": when left out, the names of a DataFrame's columns where these are numbers.")
+          .c_str());
+}
 
 template <class Family>
 void register_family(py::module_& m) {
@@ -199,13 +288,12 @@ void register_family(py::module_& m) {
   });
   cls.attr("_takes_missing") = Family::takes().missing;
   cls.attr("_takes_sparse") = Family::takes().sparse;
-  if constexpr (detail::has<from_data_t, Family>) {
+  if constexpr (detail::has<from_design_t, Family>) {
+    def_from_design<Family>(cls, std::make_index_sequence<Family::given>{});
+  } else if constexpr (detail::has<from_data_t, Family>) {
     cls.def_static(
         "from_data",
-        [](const py::object& X) {
-          const auto table = py::module_::import("bhclust.table").attr("as_table")(X);
-          return typed_family<Family>(Family::from_data(table.cast<const held_table&>().view));
-        },
+        [](const py::object& X) { return typed_family<Family>(defaults_for(X, Family{})); },
         py::arg("X"),
         "Weak hyperparameters on the scale of the data; valid for any table the family takes.");
   }

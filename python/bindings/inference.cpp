@@ -2,13 +2,20 @@
 #include <bhclust/analysis/linkage.hpp>
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
+#include <bhclust/inference/curve.hpp>
 #include <bhclust/inference/evidence.hpp>
+#include <bhclust/inference/explanation.hpp>
 #include <bhclust/inference/hyperparameters.hpp>
+#include <bhclust/inference/imputation.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/inference/predictive.hpp>
+#include <bhclust/inference/row_samples.hpp>
 #include <bhclust/inference/samples.hpp>
 
+#include <pybind11/stl.h>
+
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +32,27 @@ tree_posterior posterior_of(const tree& t, const held_table& table, const held_f
   return posterior(t, table.view, family.get(), options);
 }
 
+py::tuple curve_at(const held_family& family, const held_table& table,
+                   const py::array_t<double, py::array::c_style | py::array::forcecast>& times) {
+  const auto* process = family.get().get_if<GaussianProcess>();
+  require(process != nullptr, [&] {
+    return "family is " + family.get().name() + "; curves are those of GaussianProcess";
+  });
+  const std::vector<double> at(times.data(), times.data() + times.size());
+  auto found = [&] {
+    const py::gil_scoped_release free;
+    return curve_of(*process, table.view, at);
+  }();
+  return py::make_tuple(array_from(std::move(found.mean)), array_from(std::move(found.variance)));
+}
+
 std::vector<index_t> map_cut(const tree& t, const tree_posterior& p) { return map_nodes(t, p); }
+
+py::array table_from(std::vector<double> cells, index_t n_rows) {
+  const auto n = static_cast<py::ssize_t>(n_rows);
+  const auto columns = static_cast<py::ssize_t>(cells.size()) / n;
+  return array_from(std::move(cells)).reshape(std::vector<py::ssize_t>{n, columns});
+}
 
 py::array density_of(const tree& t, const tree_posterior& p, const held_table& table,
                      const held_family& family, const held_table& fresh, int n_threads,
@@ -49,9 +76,77 @@ py::array responsibilities_of(const label_array& labels, double alpha, const hel
     const py::gil_scoped_release free;
     result = log_responsibilities(held, alpha, table.view, family.get(), fresh.view, options);
   }
-  const auto n = static_cast<py::ssize_t>(fresh.view.rows());
-  const auto columns = static_cast<py::ssize_t>(result.size()) / n;
-  return array_from(std::move(result)).reshape(std::vector<py::ssize_t>{n, columns});
+  return table_from(std::move(result), fresh.view.rows());
+}
+
+std::vector<index_t> vector_from(const label_array& values) {
+  return {values.data(), values.data() + values.size()};
+}
+
+/// The columns' parts, the prior's and the children's.
+py::tuple explain_node(const tree& t, const tree_posterior& p, const held_table& table,
+                       const held_family& family, index_t node, const label_array& order) {
+  explanation e;
+  {
+    const auto columns = vector_from(order);
+    const py::gil_scoped_release free;
+    e = explain(t, p, table.view, family.get(), node, columns);
+  }
+  return py::make_tuple(array_from(std::move(e.columns)), e.prior, e.children, e.log_odds);
+}
+
+py::array separation_of(const held_table& table, const held_family& family,
+                        const label_array& first, const label_array& second,
+                        const label_array& order) {
+  const auto a = vector_from(first);
+  const auto b = vector_from(second);
+  const auto columns = vector_from(order);
+  std::vector<double> result;
+  {
+    const py::gil_scoped_release free;
+    result = separation(table.view, family.get(), a, b, columns);
+  }
+  return array_from(std::move(result));
+}
+
+/// Of the fitted rows, or of `fresh`.
+py::array imputed(const tree& t, const tree_posterior& p, const held_table& table,
+                  const held_family& family, const std::optional<held_table>& fresh, int n_threads,
+                  py::object progress) {
+  const predictive_options options{n_threads, progress_of(std::move(progress))};
+  std::vector<double> cells;
+  {
+    const py::gil_scoped_release free;
+    cells = fresh ? impute(t, p, table.view, family.get(), fresh->view, options)
+                  : impute(t, p, table.view, family.get(), options);
+  }
+  return table_from(std::move(cells), (fresh ? *fresh : table).view.rows());
+}
+
+py::array imputed_levels(const tree& t, const tree_posterior& p, const held_table& table,
+                         const held_family& family, const std::optional<held_table>& fresh,
+                         index_t column, int n_threads, py::object progress) {
+  const predictive_options options{n_threads, progress_of(std::move(progress))};
+  std::vector<double> cells;
+  {
+    const py::gil_scoped_release free;
+    cells = fresh ? impute_levels(t, p, table.view, family.get(), fresh->view, column, options)
+                  : impute_levels(t, p, table.view, family.get(), column, options);
+  }
+  return table_from(std::move(cells), (fresh ? *fresh : table).view.rows());
+}
+
+py::tuple samples_of(const tree& t, const tree_posterior& p, const held_table& table,
+                     const held_family& family, index_t count, std::uint64_t seed,
+                     py::object progress) {
+  const auto report = progress_of(std::move(progress));
+  row_samples drawn;
+  {
+    const py::gil_scoped_release free;
+    drawn = sample_rows(t, p, table.view, family.get(), count, seed, report);
+  }
+  return py::make_tuple(table_from(std::move(drawn.cells), count),
+                        array_from(std::move(drawn.nodes)));
 }
 
 double bound_of(const tree& t, const tree_posterior& p, const held_table& table,
@@ -145,6 +240,20 @@ void register_evidence(py::module_& m) {
         py::arg("family"), py::arg("kind"), py::arg("progress"));
   m.def("exact_log_evidence", &exact_of, py::arg("table"), py::arg("family"), py::arg("alpha"),
         py::arg("progress"));
+}
+
+void register_rows(py::module_& m) {
+  m.def("explain", &explain_node, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+        py::arg("family"), py::arg("node"), py::arg("order"));
+  m.def("separation", &separation_of, py::arg("table"), py::arg("family"), py::arg("first"),
+        py::arg("second"), py::arg("order"));
+  m.def("impute", &imputed, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+        py::arg("family"), py::arg("fresh"), py::arg("n_threads"), py::arg("progress"));
+  m.def("impute_levels", &imputed_levels, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+        py::arg("family"), py::arg("fresh"), py::arg("column"), py::arg("n_threads"),
+        py::arg("progress"));
+  m.def("sample_rows", &samples_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+        py::arg("family"), py::arg("n_samples"), py::arg("seed"), py::arg("progress"));
 }
 
 void register_gradient(py::module_& m) {
@@ -256,7 +365,9 @@ void register_inference(py::module_& m) {
   m.def("log_responsibilities", &responsibilities_of, py::arg("labels"), py::arg("alpha"),
         py::arg("table"), py::arg("family"), py::arg("fresh"), py::arg("n_threads"),
         py::arg("progress"));
+  m.def("curve", &curve_at, py::arg("family"), py::arg("table"), py::arg("times"));
   register_evidence(m);
+  register_rows(m);
   register_gradient(m);
   register_partitions(m);
 }

@@ -13,7 +13,8 @@ namespace {
 template <class Family>
 constexpr bool has_independent_columns = !std::is_same_v<Family, bhclust::NormalInverseWishart> &&
                                          !std::is_same_v<Family, bhclust::MultinomialDirichlet> &&
-                                         !std::is_same_v<Family, bhclust::VonMisesFisher>;
+                                         !std::is_same_v<Family, bhclust::VonMisesFisher> &&
+                                         !std::is_same_v<Family, bhclust::GaussianProcess>;
 
 /// A family's hyperparameters for the columns given.
 template <class Family>

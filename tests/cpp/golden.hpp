@@ -23,6 +23,14 @@ inline nlohmann::json read(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
+/// The number of a name among a field's choices.
+inline bhclust::parameter to_choice(const std::vector<const char*>& choices,
+                                    const std::string& name) {
+  const auto place = std::find(choices.begin(), choices.end(), name);
+  REQUIRE_MESSAGE(place != choices.end(), name);
+  return static_cast<double>(place - choices.begin());
+}
+
 /// A scalar, a list or a list of lists.
 inline bhclust::parameter to_parameter(const nlohmann::json& value) {
   if (value.is_number()) return value.get<double>();
@@ -38,7 +46,9 @@ template <class Family>
 Family to_family(const nlohmann::json& hyper) {
   Family family;
   for (const auto& field : Family::parameters()) {
-    family.*field.member = to_parameter(hyper.at(field.name));
+    const nlohmann::json& value = hyper.at(field.name);
+    family.*field.member = value.is_string() ? to_choice(field.choices, value.get<std::string>())
+                                             : to_parameter(value);
   }
   return family;
 }

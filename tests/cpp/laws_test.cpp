@@ -66,7 +66,8 @@ Family for_column(const Family& family, index_t j) {
 template <class Family>
 constexpr bool has_independent_columns = !std::is_same_v<Family, bhclust::NormalInverseWishart> &&
                                          !std::is_same_v<Family, bhclust::MultinomialDirichlet> &&
-                                         !std::is_same_v<Family, bhclust::VonMisesFisher>;
+                                         !std::is_same_v<Family, bhclust::VonMisesFisher> &&
+                                         !std::is_same_v<Family, bhclust::GaussianProcess>;
 
 /// A hyperparameter with an entry for each number that its gradient has.
 parameter spread(const parameter& p, bhclust::shape shape, index_t columns) {
@@ -87,10 +88,13 @@ parameter moved(const parameter& p, index_t entry, index_t twin, double step) {
   return p.rank() == 1 ? parameter(std::move(values)) : parameter::matrix(std::move(values));
 }
 
-/// What is not learned, with a gradient of 0: numbers of levels, r, directions.
+/// What is not learned, with a gradient of 0: numbers of levels, r, directions, times, choices.
 template <class Family>
 bool fixed(const Family& family, const bhclust::parameter_field<Family>& field) {
-  if (field.values == bhclust::range::whole) return true;
+  if (field.values == bhclust::range::whole || field.values == bhclust::range::choice) return true;
+  if constexpr (std::is_same_v<Family, bhclust::GaussianProcess>) {
+    return field.member == &Family::times;
+  }
   if constexpr (std::is_same_v<Family, bhclust::NegativeBinomialBeta>) {
     return field.member == &Family::r;
   }
@@ -217,6 +221,7 @@ TEST_CASE("law: scalar hyperparameters stand for every column") {
       if (field.shape == bhclust::shape::scalar || field.shape == bhclust::shape::vector_only)
         continue;
       if (std::is_same_v<family_type, bhclust::VonMisesFisher>) continue;  // a direction, or none
+      if (std::string(field.name) == "times") continue;                    // a scalar is a distance
       double value = (family.*field.member)[0];
       if (field.values == bhclust::range::whole) value = 9.0;  // levels enough for any table here
       scalar.*field.member = value;
@@ -417,6 +422,34 @@ TEST_CASE("special case: NormalInverseGamma sure of its variance is NormalKnownV
     const auto X = random_table(random, known, rows, 2, layout::with_missing);
     CHECK(near(log_marginal_of(bind(known, X.view()), X, iota(rows)),
                log_marginal_of(bind(sure, X.view()), X, iota(rows)), 1.0, 1e-6));
+  }
+}
+
+TEST_CASE("special case: GaussianProcess at one time is NormalKnownVariance") {
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    random_source random(static_cast<std::uint64_t>(round));
+    auto process = random_family<bhclust::GaussianProcess>(random, 1);
+    process.times = {random.normal()};
+    const bhclust::NormalKnownVariance known{process.noise, process.mean, process.amplitude};
+    const auto X = random_table(random, known, rows, 1, layout::with_missing);
+    CHECK(near(log_marginal_of(bind(process, X.view()), X, iota(rows)),
+               log_marginal_of(bind(known, X.view()), X, iota(rows))));
+  }
+}
+
+TEST_CASE("special case: GaussianProcess at times far apart has independent columns") {
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    random_source random(static_cast<std::uint64_t>(round));
+    auto process = random_family<bhclust::GaussianProcess>(random, 3);
+    process.times = {1e4, -1e4, 0.0};
+    process.kernel = static_cast<double>(round % 3);  // a spline has no such limit
+    process.length_scale = 1.0;
+    const bhclust::NormalKnownVariance known{process.noise, process.mean, process.amplitude};
+    const auto X = random_table(random, known, rows, 3, layout::with_missing);
+    CHECK(near(log_marginal_of(bind(process, X.view()), X, iota(rows)),
+               log_marginal_of(bind(known, X.view()), X, iota(rows))));
   }
 }
 

@@ -163,6 +163,31 @@ Family light_tailed(Family family) {
   return family;
 }
 
+/// With priors under which a new row has a mean, and tails that let it be summed.
+template <class Family>
+Family with_means(Family family) {
+  if constexpr (std::is_same_v<Family, bhclust::NormalInverseGamma>) family.a = 3.0;
+  if constexpr (std::is_same_v<Family, bhclust::NormalInverseWishart>) family.nu = 6.0;
+  if constexpr (std::is_same_v<Family, bhclust::ExponentialGamma>) family.shape = 4.0;
+  return light_tailed(family);
+}
+
+/// E f(x) of a new row for the functions whose means are a column's: x_j, or that it is level v.
+template <class Family, class Density>
+std::vector<double> means_over_domain(const Family& family, index_t columns, index_t j,
+                                      index_t size, const Density& p) {
+  std::vector<double> means;
+  for (index_t v = 0; v < size; ++v) {
+    means.push_back(total_over_domain(family, columns, [&](const std::vector<double>& x) {
+      const double f = size == 1 ? x[at(j)] : (x[at(j)] == static_cast<double>(v) ? 1.0 : 0.0);
+      return f == 0.0 ? 0.0 : f * p(x);
+    }));
+    // rows with a total of 4 here, of 1 in the library
+    if (std::is_same_v<Family, bhclust::MultinomialDirichlet>) means.back() /= 4.0;
+  }
+  return means;
+}
+
 }  // namespace
 
 TEST_CASE("law: the probabilities of a new row sum to one") {
@@ -181,6 +206,55 @@ TEST_CASE("law: the probabilities of a new row sum to one") {
           }
         });
   });
+}
+
+TEST_CASE("law: predictive means are the means of the predictive density") {
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    for_each_example_of<family_type>(
+        rounds, rows, most_columns<family_type>(),
+        [&](random_source& random, const family_type& drawn, const table& X) {
+          if (X.sparse()) return;
+          const auto family = with_means(drawn);
+          const auto model = bhclust::bind(family, X.view());
+          for (const int past : {0, 6}) {
+            CAPTURE(past);
+            const auto cluster = arbitrary_state(random, model, X, past);
+            const density p(model, cluster.t);
+            index_t size = 0;
+            for (index_t j = 0; j < X.columns(); ++j) size += model.mean_size(j);
+            std::vector<double> found(at(size), -1.0);
+            model.predictive_mean(cluster.t.data(), found.data());
+            const double* mean = found.data();
+            for (index_t j = 0; j < X.columns(); ++j) {
+              for (const double wanted :
+                   means_over_domain(family, X.columns(), j, model.mean_size(j), p)) {
+                CHECK(near(*mean++, wanted, 1.0, 1e-7));
+              }
+            }
+          }
+        });
+  });
+}
+
+TEST_CASE("law: priors without a mean of counts and waiting times have an infinite one") {
+  const auto mean_of = [](const auto& family) {
+    const auto model = bhclust::bind(family, 1);
+    double mean = 0.0;
+    model.predictive_mean(nothing(model).data(), &mean);
+    return mean;
+  };
+  bhclust::ExponentialGamma waits;
+  bhclust::GeometricBeta counts;
+  bhclust::NegativeBinomialBeta more;
+  for (const double a : {0.3, 1.0}) {
+    waits.shape = a;
+    counts.a = a;
+    more.a = a;
+    CHECK(mean_of(waits) == infinite);
+    CHECK(mean_of(counts) == infinite);
+    CHECK(mean_of(more) == infinite);
+  }
 }
 
 TEST_CASE("law: the density of a row with correlated columns integrates to one") {

@@ -57,6 +57,8 @@ inline double random_value(random_source& random, bhclust::range values) {
       return random.uniform(0.0, 2.0);
     case bhclust::range::whole:
       return 1.0 + static_cast<double>(random.below(5));
+    case bhclust::range::choice:
+      return 0.0;
   }
   return 1.0;
 }
@@ -66,6 +68,9 @@ template <class Family>
 parameter random_parameter(random_source& random, const bhclust::parameter_field<Family>& field,
                            index_t columns) {
   using bhclust::shape;
+  if (field.values == bhclust::range::choice) {
+    return static_cast<double>(random.below(static_cast<index_t>(field.choices.size())));
+  }
   const bool scalar =
       field.shape == shape::scalar || (field.shape != shape::vector_only && random.chance(0.3));
   if (scalar) return random_value(random, field.values);

@@ -36,6 +36,7 @@ TAKES_SPARSE = (
     "VonMisesFisher",
 )
 LEVELS = 4
+TIME_KERNELS = ("squared-exponential", "matern32", "matern52", "cubic-spline")
 
 
 def bounded(examples: int) -> settings:
@@ -141,7 +142,7 @@ def draw_setting(draw: Draw) -> Setting:
 
 
 def draw_row(draw: Draw, name: str, d: int, setting: Setting) -> list[float]:
-    if name.startswith("Normal"):
+    if name.startswith("Normal") or name == "GaussianProcess":
         return [setting.scale * (setting.offset + draw(SMALL)) for _ in range(d)]
     if name == "BernoulliBeta":
         return [float(draw(st.booleans())) for _ in range(d)]
@@ -206,6 +207,15 @@ def draw_hyper(draw: Draw, name: str, d: int, setting: Setting) -> Hyper:
                 "kappa": pick(draw, 0.3, 5.0, 80.0),
                 "mean_direction": draw_direction(draw, d),
                 "prior_kappa": pick(draw, 0.0, 0.7, 20.0),
+            }
+        case "GaussianProcess":
+            return {
+                "times": pick(draw, 1.0, [0.3 * j * j for j in range(d)], [0.0] * d),
+                "kernel": pick(draw, *TIME_KERNELS),
+                "length_scale": pick(draw, 0.4, 1.0, 20.0),
+                "amplitude": 9 * pick(draw, *spreads),
+                "noise": pick(draw, *spreads),
+                "mean": hyper_value(draw, d, *means),
             }
         case "NegativeBinomialBeta":
             return weights("a") | weights("b") | {"r": hyper_value(draw, d, 0.5, 1.0, 6.5)}
@@ -277,6 +287,15 @@ def random_case(name: str, n: int, seed: int) -> Case:
             hyper: Hyper = {"mean": 0.1, "kappa": 0.5, "a": 1.5, "b": uneven}
         case "NormalKnownVariance":
             hyper = {"variance": uneven, "mean": 0.1, "prior_variance": 9.0}
+        case "GaussianProcess":
+            hyper = {
+                "times": [0.0, 1.0, 2.5, 3.0],
+                "kernel": TIME_KERNELS[seed % 4],
+                "length_scale": 1.2,
+                "amplitude": 9.0,
+                "noise": 1.3,
+                "mean": 0.1,
+            }
         case "BernoulliBeta":
             bits = np.repeat((real > 0).astype(float), 8, axis=1)
             flips = rng.random(bits.shape) < 0.2

@@ -28,6 +28,7 @@ GOOD: dict[str, list[list[float]]] = {
     "GeometricBeta": [[0, 3], [1, 12], [7, 0]],
     "NegativeBinomialBeta": [[0, 3], [1, 12], [7, 0]],
     "VonMisesFisher": [[0.6, 0.8], [1.0, 0.0], [0.0, -1.0]],
+    "GaussianProcess": [[0.5, -1.0], [2.0, 3.5], [0.0, 0.25]],
 }
 WANTS = {
     "NormalInverseWishart": "finite numbers below 1e150 in magnitude",
@@ -41,9 +42,10 @@ WANTS = {
     "GeometricBeta": "whole numbers 0, 1, 2, ...",
     "NegativeBinomialBeta": "whole numbers 0, 1, 2, ...",
     "VonMisesFisher": "finite numbers below 1e150 in magnitude",
+    "GaussianProcess": "finite numbers below 1e150 in magnitude",
 }
 COUNTS = ("MultinomialDirichlet", "PoissonGamma", "GeometricBeta", "NegativeBinomialBeta")
-REALS = ("NormalInverseWishart", "NormalInverseGamma", "NormalKnownVariance")
+REALS = ("NormalInverseWishart", "NormalInverseGamma", "NormalKnownVariance", "GaussianProcess")
 
 
 def family_of(name: str) -> Any:
@@ -638,6 +640,27 @@ HYPERPARAMETERS = [
         {"mean_direction": [1.0, 1.0], "prior_kappa": 1.0},
         ValueError,
         "mean_direction has length 1.41.* divide it by its length",
+    ),
+    ("GaussianProcess", {"noise": 0.0}, ValueError, "noise is 0; it must be finite and above 0"),
+    ("GaussianProcess", {"times": [1.0]}, ValueError, r"times has 1 value\(s\).* or 2 values"),
+    (
+        "GaussianProcess",
+        {"times": [0.0, NAN]},
+        ValueError,
+        r"times\[1\] is -?nan; it must be finite",
+    ),
+    (
+        "GaussianProcess",
+        {"kernel": "rbf"},
+        ValueError,
+        "kernel is 'rbf'; it must be one of 'squared-exponential', 'matern32', 'matern52', 'cubic",
+    ),
+    ("GaussianProcess", {"kernel": 1}, TypeError, "kernel must be one of 'squared.*, not 1"),
+    (
+        "GaussianProcess",
+        {"kernel": "cubic-spline", "length_scale": 1e-290},
+        ValueError,
+        "length_scale is too short for a cubic spline over these times",
     ),
 ]
 

@@ -29,6 +29,7 @@ KEYWORDS = {
     "GeometricBeta": ["a", "b"],
     "NegativeBinomialBeta": ["r", "a", "b"],
     "VonMisesFisher": ["kappa", "mean_direction", "prior_kappa"],
+    "GaussianProcess": ["times", "kernel", "length_scale", "amplitude", "noise", "mean"],
 }
 
 
@@ -67,7 +68,7 @@ def test_documentation_names_every_hyperparameter(name: str) -> None:
     assert "Parameters\n----------" in documentation
     for keyword in KEYWORDS[name]:
         assert f"\n{keyword} : float or array" in documentation or (
-            f"\n{keyword} : float\n" in documentation
+            f"\n{keyword} : float\n" in documentation or f"\n{keyword} : str\n" in documentation
         )
 
 
@@ -98,7 +99,8 @@ def test_each_hyperparameter_makes_a_difference_to_equality() -> None:
     for name in SINGLE:
         case = random_case(name, 3, 0)
         for keyword, value in case.family.parameters().items():
-            changed = make_family(name, case.hyper | {keyword: np.multiply(value, 1.0) + 1.0})
+            other = "matern32" if keyword == "kernel" else np.multiply(value, 1.0) + 1.0
+            changed = make_family(name, case.hyper | {keyword: other})
             assert changed != case.family
 
 
@@ -107,7 +109,8 @@ def test_a_scalar_stands_for_every_column(name: str) -> None:
     case = random_case(name, 9, 2)
     d = len(case.rows[0])
     scalars = {"NormalInverseWishart": ("kappa", "nu"), "VonMisesFisher": ("kappa", "prior_kappa")}
-    kept = (*scalars.get(name, ()), "mean_direction")
+    scalars["GaussianProcess"] = ("kernel", "length_scale", "amplitude", "noise")
+    kept = (*scalars.get(name, ()), "mean_direction", "times")
     one = {
         k: v if k in kept or np.ndim(v) == 0 else float(np.max(v)) for k, v in case.hyper.items()
     }
@@ -233,7 +236,7 @@ def table_for(name: str, n: int, d: int) -> np.ndarray:
             return np.exp(real)
         case "VonMisesFisher":
             return unit(real)
-        case _ if name.startswith("Normal"):
+        case _ if name.startswith("Normal") or name == "GaussianProcess":
             return real
     return np.floor(np.exp(real))
 
@@ -249,7 +252,7 @@ def check_defaults(name: str, X: Any) -> None:
     assert np.isfinite(found.score_samples(X)).all()
     assert np.isfinite(bhclust.rbhc(X, family).cost).all()
     for value in family.parameters().values():
-        assert np.isfinite(value).all()
+        assert isinstance(value, str) or np.isfinite(value).all()
 
 
 SHAPES = {
@@ -300,7 +303,13 @@ def test_defaults_for_missing_cells(name: str) -> None:
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e30])
 @pytest.mark.parametrize(
     "name",
-    ["NormalInverseWishart", "NormalInverseGamma", "NormalKnownVariance", "ExponentialGamma"],
+    [
+        "NormalInverseWishart",
+        "NormalInverseGamma",
+        "NormalKnownVariance",
+        "ExponentialGamma",
+        "GaussianProcess",
+    ],
 )
 def test_defaults_follow_the_unit_of_the_data(name: str, scale: float) -> None:
     X = table_for(name, 40, 3)
@@ -347,6 +356,9 @@ def test_defaults_do_not_depend_on_the_order_of_the_rows(name: str) -> None:
     there = getattr(bhclust, name).from_data(X).parameters()
     back = getattr(bhclust, name).from_data(X[::-1]).parameters()
     for keyword, value in there.items():
+        if isinstance(value, str):
+            assert back[keyword] == value
+            continue
         np.testing.assert_allclose(back[keyword], value, rtol=1e-9, atol=1e-12)
 
 

@@ -15,7 +15,7 @@ import pytest
 import bhclust
 
 OPTIONAL = ("scipy", "sklearn", "matplotlib", "pandas", "polars", "click", "rich", "PIL")
-MODULES = ("datasets", "io", "metrics", "plot")
+MODULES = ("curves", "datasets", "io", "metrics", "plot")
 LAZY = ("report",)
 VALUES = [name for name in bhclust.__all__ if name not in (*MODULES, "__version__")]
 CLASSES = [name for name in VALUES if inspect.isclass(getattr(bhclust, name))]

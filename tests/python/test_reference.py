@@ -19,6 +19,7 @@ from reference.families import (
     BernoulliBeta,
     CategoricalDirichlet,
     ExponentialGamma,
+    GaussianProcess,
     GeometricBeta,
     MultinomialDirichlet,
     NegativeBinomialBeta,
@@ -30,6 +31,7 @@ from reference.families import (
     VonMisesFisher,
 )
 from scipy.cluster.hierarchy import ward
+from scipy.stats import multivariate_normal
 
 NAN = math.nan
 
@@ -361,6 +363,45 @@ def test_product_is_the_sum_over_its_blocks() -> None:
     assert Product.potential(rows, blocks=blocks) == pytest.approx(want, rel=1e-14)
 
 
+SERIES = [[0.5, -1.0, 2.0, 0.25], [1.5, NAN, 1.0, 0.0], [NAN, NAN, 0.75, NAN], [NAN] * 4]
+
+
+@pytest.mark.parametrize("kernel", ["squared-exponential", "matern32", "matern52", "cubic-spline"])
+@pytest.mark.parametrize("times", [0.7, [0.0, 1.0, 2.5, 3.0], [3.0, 1.0, 1.0, -2.0]])
+def test_series_about_one_curve_are_jointly_normal(kernel: str, times: Any) -> None:
+    """The cells of all rows: the curve's covariance, whatever the rows, and noise of their own."""
+    at = np.asarray(times) if np.ndim(times) else np.arange(4) * times
+    length, amplitude, noise = 1.3, 2.0, 0.4
+    r = np.abs(at[:, None] - at) / length
+    middle = (at.max() + at.min()) / 2
+    covariance = {
+        "squared-exponential": np.exp(-(r**2) / 2),
+        "matern32": (1 + 3**0.5 * r) * np.exp(-(3**0.5) * r),
+        "matern52": (1 + 5**0.5 * r + 5 * r**2 / 3) * np.exp(-(5**0.5) * r),
+        "cubic-spline": spline_covariance((at - middle) / length),
+    }[kernel]
+    cells = np.array(SERIES)
+    row, column = np.nonzero(~np.isnan(cells))
+    own = (row[:, None] == row) & (column[:, None] == column)
+    joint = amplitude * covariance[np.ix_(column, column)] + noise * own
+    mean = np.array([0.1, 0.2, -0.3, 0.4])
+    wanted = multivariate_normal.logpdf(cells[row, column], mean[column], joint)
+    hyper = {"times": times, "kernel": kernel, "length_scale": length, "amplitude": amplitude}
+    found = GaussianProcess.log_marginal(SERIES, **hyper, noise=noise, mean=mean)
+    assert close(found, wanted, 1e-7)
+
+
+def spline_covariance(u: np.ndarray) -> np.ndarray:
+    """Level, slope and twice integrated white noise, by the trapezoidal rule.
+
+    What white noise at w > 0 adds at a time u > w is u - w; left of 0 the same mirrored.
+    """
+    w = (np.arange(40000) + 0.5) * 1e-4
+    right = np.maximum(u[:, None] - w, 0.0)
+    left = np.maximum(-u[:, None] - w, 0.0)
+    return 1 + np.outer(u, u) + 1e-4 * (right @ right.T + left @ left.T)
+
+
 SMOOTHING: dict[str, Any] = {
     "NormalInverseWishart": {"smoothing": [[0.5, 0.1], [0.1, 0.25]]},
     "NormalInverseGamma": {"smoothing": 0.01, "scale": [1.0, 4.0]},
@@ -373,6 +414,7 @@ SMOOTHING: dict[str, Any] = {
     "GeometricBeta": {},
     "NegativeBinomialBeta": {"r": [0.5, 3.0]},
     "VonMisesFisher": {"kappa": 5.0},
+    "GaussianProcess": {"noise": 0.5},
 }
 ALLOWS_MISSING = sorted(
     set(SMOOTHING) - {"NormalInverseWishart", "MultinomialDirichlet", "VonMisesFisher"}
@@ -383,7 +425,7 @@ def small_table(name: str, n: int, source: random.Random) -> list[list[float]]:
     def row() -> list[float]:
         if name == "VonMisesFisher":
             return make_vectors.unit([source.gauss(0, 1) for _ in range(2)])
-        if name.startswith("Normal"):
+        if name.startswith("Normal") or name == "GaussianProcess":
             return [source.gauss(0, 1), source.gauss(3, 2)]
         if name == "ExponentialGamma":
             return [source.expovariate(1), source.expovariate(0.1)]

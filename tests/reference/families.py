@@ -422,6 +422,75 @@ class VonMisesFisher(Family):
         return float(kappa * np.linalg.norm(np.asarray(rows, dtype=float).sum(axis=0)))
 
 
+class GaussianProcess(Family):
+    """x_t ~ N(f_t, noise), f ~ N(mean, amplitude kernel(times)), one f for all rows."""
+
+    @staticmethod
+    def time_of_columns(times: Any, d: int) -> list[Any]:
+        """A scalar is the distance of neighbours."""
+        return per_column(times, d) if np.ndim(times) else [j * mpf(times) for j in range(d)]
+
+    @staticmethod
+    def kernel_value(kernel: str, u: Any, v: Any) -> Any:
+        """At two times counted from the middle of all, in units of the length scale."""
+        r = abs(u - v)
+        if kernel == "squared-exponential":
+            return mpmath.exp(-r * r / 2)
+        if kernel == "matern32":
+            return (1 + mpmath.sqrt(3) * r) * mpmath.exp(-mpmath.sqrt(3) * r)
+        if kernel == "matern52":
+            root = mpmath.sqrt(5) * r
+            return (1 + root + root**2 / 3) * mpmath.exp(-root)
+        if kernel != "cubic-spline":
+            raise ValueError(f"no kernel {kernel!r}")
+        least, most = sorted((abs(u), abs(v)))
+        bend = least**2 * (3 * most - least) / 6 if u * v > 0 else mpf(0)
+        return 1 + u * v + bend
+
+    @classmethod
+    def covariance(cls, d: int, **hyper: Any) -> list[list[Any]]:
+        """Of the curve at the times of the columns."""
+        times = cls.time_of_columns(hyper["times"], d)
+        middle = (min(times) + max(times)) / 2
+        u = [(t - middle) / mpf(hyper["length_scale"]) for t in times]
+        amplitude = mpf(hyper["amplitude"])
+        return [[amplitude * cls.kernel_value(hyper["kernel"], a, b) for b in u] for a in u]
+
+    @classmethod
+    def _terms(cls, rows: Rows, **hyper: Any) -> Terms:
+        columns = observed_columns(rows)
+        noise = mpf(hyper["noise"])
+        m = per_column(hyper["mean"], len(columns))
+        prior = cls.covariance(len(columns), **hyper)
+        seen = [j for j, x in enumerate(columns) if x]
+        terms: Terms = []
+        for j in seen:
+            x = columns[j]
+            centre = mpmath.fsum(x) / len(x)
+            scatter = mpmath.fsum((v - centre) ** 2 for v in x)
+            terms += [
+                -len(x) * mpmath.log(2 * mp.pi) / 2,
+                -(len(x) - 1) * mpmath.log(noise) / 2,
+                -mpmath.log(len(x)) / 2,
+                -scatter / noise / 2,
+            ]
+        if seen:
+            of_means = mp.matrix([[prior[i][j] for j in seen] for i in seen])
+            offset = mp.matrix([mpmath.fsum(columns[j]) / len(columns[j]) - m[j] for j in seen])
+            for k, j in enumerate(seen):
+                of_means[k, k] += noise / len(columns[j])
+            root = mpmath.cholesky(of_means)
+            white = mpmath.lu_solve(root, offset)
+            terms += [-mpmath.log(root[k, k]) for k in range(len(seen))]
+            terms.append(-mpmath.fsum(w * w for w in white) / 2)
+        return terms
+
+    @classmethod
+    def potential(cls, rows: Rows, *, noise: float, **_hyper: Any) -> float:
+        """Sum of n_j mean_j^2 / (2 noise), whose merge cost is Ward's."""
+        return NormalKnownVariance.potential(rows, variance=noise)
+
+
 class Product(Family):
     """Different families for different columns.
 
@@ -464,6 +533,7 @@ FAMILIES: dict[str, type[Family]] = {
         GeometricBeta,
         NegativeBinomialBeta,
         VonMisesFisher,
+        GaussianProcess,
         Product,
     )
 }

@@ -271,6 +271,34 @@ def von_mises_fisher(draw: Draw) -> Point:
     return d, hyper, repeat_rows(draw, rows)
 
 
+TIME_KERNELS = ("squared-exponential", "matern32", "matern52", "cubic-spline")
+
+
+def gaussian_process(draw: Draw) -> Point:
+    """Curves from rough to nearly flat, as seen at any times, some of them twice."""
+    n, d = draw.shape()
+    d += draw.choice((0, 0, 0, 5))
+    scale, offset, believed = real_setting(draw)
+    unit = draw.choice((1.0, 1.0, 1e-20, 1e20))
+    times: Any = rounded(unit * draw.log_uniform(0.1, 10), 4)
+    if draw.below(0.7):
+        times = [rounded(unit * draw.between(0, 10), 4) for _ in range(d)]
+        if draw.below(0.7):
+            times.sort()
+        if draw.below(0.2):
+            times[draw.integer(0, d)] = times[0]
+    noise = draw.log_uniform(0.1, 10) * believed**2
+    hyper = {
+        "times": times,
+        "kernel": draw.choice(TIME_KERNELS),
+        "length_scale": rounded(unit * draw.choice((0.3, 2.0, 2.0, 30.0, 1e4)), 4),
+        "amplitude": rounded(draw.choice((1e-3, 1.0, 1.0, 30.0, 1e3)) * noise, 4),
+        "noise": rounded(noise, 4),
+        "mean": draw.per_column(d, prior_mean(draw, scale, offset)),
+    }
+    return d, hyper, punch(draw, real_rows(draw, n, d, scale, offset))
+
+
 MAKERS: dict[str, Callable[[Draw], Point]] = {
     "NormalInverseWishart": normal_inverse_wishart,
     "NormalInverseGamma": normal_inverse_gamma,
@@ -283,6 +311,7 @@ MAKERS: dict[str, Callable[[Draw], Point]] = {
     "GeometricBeta": geometric_beta,
     "NegativeBinomialBeta": negative_binomial_beta,
     "VonMisesFisher": von_mises_fisher,
+    "GaussianProcess": gaussian_process,
 }
 
 
@@ -291,7 +320,7 @@ def product(draw: Draw) -> Point:
     n = draw.choice(SIZES)
     parts: list[tuple[str, int, Hyper, Table]] = []
     while len(parts) < 2 or (len(parts) < 3 and draw.below(0.5)):
-        name = draw.choice([m for m in MAKERS if m != "VonMisesFisher"])
+        name = draw.choice([m for m in MAKERS if m not in ("VonMisesFisher", "GaussianProcess")])
         d, hyper, rows = MAKERS[name](draw)
         while len(rows) < n:
             d, hyper, rows = MAKERS[name](draw)

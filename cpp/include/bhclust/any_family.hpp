@@ -87,6 +87,10 @@ class erased_model {
   [[nodiscard]] virtual double divergence(const double* t, const double* s) const = 0;
   [[nodiscard]] virtual index_t gradient_size() const = 0;
   virtual void add_gradient(const double* t, double weight, double* g) const = 0;
+  [[nodiscard]] virtual index_t mean_size(index_t column) const = 0;
+  virtual void predictive_mean(const double* t, double* out) const = 0;
+  virtual void sample(const double* t, random_source& random, double* row) const = 0;
+  virtual void column_terms(const double* t, const index_t* order, double* out) const = 0;
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
                                                                  const table_view& X) const = 0;
 
@@ -117,6 +121,18 @@ class erased_model_of final : public erased_model {
   [[nodiscard]] index_t gradient_size() const override { return model_.gradient_size(); }
   void add_gradient(const double* t, double weight, double* g) const override {
     model_.add_gradient(t, weight, g);
+  }
+  [[nodiscard]] index_t mean_size(index_t column) const override {
+    return model_.mean_size(column);
+  }
+  void predictive_mean(const double* t, double* out) const override {
+    model_.predictive_mean(t, out);
+  }
+  void sample(const double* t, random_source& random, double* row) const override {
+    model_.sample(t, random, row);
+  }
+  void column_terms(const double* t, const index_t* order, double* out) const override {
+    model_.column_terms(t, order, out);
   }
   [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
                                                          const table_view& X) const override {
@@ -156,6 +172,14 @@ class any_model {
   [[nodiscard]] index_t gradient_size() const { return model_->gradient_size(); }
   void add_gradient(const double* t, double weight, double* g) const {
     model_->add_gradient(t, weight, g);
+  }
+  [[nodiscard]] index_t mean_size(index_t column) const { return model_->mean_size(column); }
+  void predictive_mean(const double* t, double* out) const { model_->predictive_mean(t, out); }
+  void sample(const double* t, detail::random_source& random, double* row) const {
+    model_->sample(t, random, row);
+  }
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    model_->column_terms(t, order, out);
   }
 
  private:

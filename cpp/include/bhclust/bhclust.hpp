@@ -14,10 +14,14 @@
 #include <bhclust/family.hpp>
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
+#include <bhclust/inference/curve.hpp>
 #include <bhclust/inference/evidence.hpp>
+#include <bhclust/inference/explanation.hpp>
 #include <bhclust/inference/hyperparameters.hpp>
+#include <bhclust/inference/imputation.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/inference/predictive.hpp>
+#include <bhclust/inference/row_samples.hpp>
 #include <bhclust/inference/samples.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>

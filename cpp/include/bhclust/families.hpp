@@ -7,6 +7,7 @@
 #include <bhclust/family/bernoulli_beta.hpp>
 #include <bhclust/family/categorical_dirichlet.hpp>
 #include <bhclust/family/exponential_gamma.hpp>
+#include <bhclust/family/gaussian_process.hpp>
 #include <bhclust/family/geometric_beta.hpp>
 #include <bhclust/family/multinomial_dirichlet.hpp>
 #include <bhclust/family/negative_binomial_beta.hpp>
@@ -25,7 +26,7 @@ struct family_list {};
 using families =
     family_list<NormalInverseWishart, NormalInverseGamma, NormalKnownVariance, BernoulliBeta,
                 CategoricalDirichlet, MultinomialDirichlet, PoissonGamma, ExponentialGamma,
-                GeometricBeta, NegativeBinomialBeta, VonMisesFisher>;
+                GeometricBeta, NegativeBinomialBeta, VonMisesFisher, GaussianProcess>;
 
 /// A type as a value, for calls such as visit(type_tag<PoissonGamma>{}).
 template <class T>

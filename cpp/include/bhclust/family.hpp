@@ -31,7 +31,21 @@
 ///     index_t gradient_size() const;          // learning                 [none]
 ///     void add_gradient(const double* t, double weight, double* g) const;
 ///                                     // g += weight · ∂ log_marginal(t) / ∂ hyperparameters
+///     void predictive_mean(const double* t, double* out) const;   // imputation  [none]
+///                                     // of one more row: mean_size(j) doubles for each column j
+///     index_t mean_size(index_t column) const;    // 1, or the number of levels of a column of
+///                                     // codes, whose mean is the levels' probabilities      [1]
+///     void sample(const double* t, random_source& random, double* row) const;     // [no sampling]
+///                                     // row ← one more row; it comes in as some row of the table,
+///                                     // of which only what the family takes as given is kept
+///     void column_terms(const double* t, const index_t* order, double* out) const;
+///                                     // what each column adds to log_marginal(t), which is their
+///                                     // sum; `order` (nullptr: as they are) is for families whose
+///                                     // terms are given those of the columns before  [no explain]
 ///     template <class Score> class store;     // fast rows of scores      [cluster_store]
+///
+/// The mean of an infinite one is +inf. Imputation takes the cells of a row as independent given
+/// the cluster's parameters; a family in which they are not must not take missing cells.
 ///
 /// and of the family:
 ///
@@ -41,11 +55,15 @@
 ///     void check(const table_view& X) const;  // beyond the domain        [nothing]
 ///     void check_data(const table_view& X) const;     // in place of domain and check
 ///     static Family from_data(const table_view& X);   // defaults on the scale of the data
+///     static constexpr std::size_t given;     // fields, the first ones, that describe the
+///     experiment static Family from_data(const table_view& X, const Family& design);     // are
+///     those of design
 ///
 /// `bind(family, X)` below checks all of that and returns the model with every optional part filled
 /// in; algorithms see nothing else of a family.
 #pragma once
 
+#include <bhclust/detail/random.hpp>
 #include <bhclust/domain.hpp>
 #include <bhclust/parameter.hpp>
 #include <bhclust/types.hpp>
@@ -85,6 +103,18 @@ using gradient_t = decltype(std::declval<const M&>().add_gradient(std::declval<c
 template <class M>
 using divergence_t = decltype(std::declval<const M&>().divergence(std::declval<const double*>(),
                                                                   std::declval<const double*>()));
+
+template <class M>
+using predictive_mean_t = decltype(std::declval<const M&>().predictive_mean(
+    std::declval<const double*>(), std::declval<double*>()));
+template <class M>
+using mean_size_t = decltype(std::declval<const M&>().mean_size(index_t{}));
+template <class M>
+using sample_t = decltype(std::declval<const M&>().sample(
+    std::declval<const double*>(), std::declval<random_source&>(), std::declval<double*>()));
+template <class M>
+using column_terms_t = decltype(std::declval<const M&>().column_terms(
+    std::declval<const double*>(), std::declval<const index_t*>(), std::declval<double*>()));
 
 template <class Void, template <class> class Op, class T>
 struct detector : std::false_type {};
@@ -159,6 +189,22 @@ class self_model {
   [[nodiscard]] double divergence(const double* t, const double* s) const {
     return family_.divergence(t, s);
   }
+  template <class F = Family, class = predictive_mean_t<F>>
+  void predictive_mean(const double* t, double* out) const {
+    family_.predictive_mean(t, out);
+  }
+  template <class F = Family, class = mean_size_t<F>>
+  [[nodiscard]] index_t mean_size(index_t column) const {
+    return family_.mean_size(column);
+  }
+  template <class F = Family, class = sample_t<F>>
+  void sample(const double* t, random_source& random, double* row) const {
+    family_.sample(t, random, row);
+  }
+  template <class F = Family, class = column_terms_t<F>>
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    family_.column_terms(t, order, out);
+  }
 
  private:
   Family family_;
@@ -206,6 +252,35 @@ class completed {
       model_.add_gradient(t, weight, g);
     } else {
       fail("this family has no gradient, which learning needs; add add_gradient to it");
+    }
+  }
+  [[nodiscard]] index_t mean_size(index_t column) const {
+    if constexpr (has<mean_size_t, Bare>) {
+      return model_.mean_size(column);
+    } else {
+      static_cast<void>(column);
+      return 1;
+    }
+  }
+  void predictive_mean(const double* t, double* out) const {
+    if constexpr (has<predictive_mean_t, Bare>) {
+      model_.predictive_mean(t, out);
+    } else {
+      fail("this family has no predictive mean, which imputation needs; add predictive_mean to it");
+    }
+  }
+  void sample(const double* t, random_source& random, double* row) const {
+    if constexpr (has<sample_t, Bare>) {
+      model_.sample(t, random, row);
+    } else {
+      fail("this family draws no rows, which sampling needs; add sample to it");
+    }
+  }
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    if constexpr (has<column_terms_t, Bare>) {
+      model_.column_terms(t, order, out);
+    } else {
+      fail("this family has no terms by column, which explaining needs; add column_terms to it");
     }
   }
 

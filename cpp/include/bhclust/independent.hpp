@@ -3,16 +3,20 @@
 /// cells, sparse rows, and fast scores.
 ///
 /// A one-column model has
-///     index_t width() const                           // doubles of statistics, all zero when
-///     empty void observe(double x, double* t) const         // t += x double log_marginal(const
-///     double* t) const      // nats static constexpr index_t hyperparameters        // for
-///     learning: fields of the family, and void gradient(const double* t, double* g) const // ∂
-///     log_marginal / ∂ each of them
+///
+///     index_t width() const;                          // doubles of statistics, 0 when empty
+///     void observe(double x, double* t) const;        // t += x
+///     double log_marginal(const double* t) const;     // nats
+///
 /// and optionally merge, remove, potential, divergence as in family.hpp, and
-///     void tabulate(function_tables& tables)          // for statistics that are counts: have
-///     log_marginal
-///                                                     // look its functions up where they are
-///                                                     small
+///
+///     static constexpr index_t hyperparameters;       // for learning: fields of the family
+///     void gradient(const double* t, double* g) const;    // ∂ log_marginal / ∂ each of them
+///     void predictive_mean(const double* t, double* out) const;   // of one more cell
+///     index_t mean_size() const;                      // doubles of that mean  [1]
+///     double sample(const double* t, random_source& random) const;    // one more cell
+///     void tabulate(function_tables& tables);         // for statistics that are counts: have
+///                                     // log_marginal look its functions up where they are small
 #pragma once
 
 #include <bhclust/detail/cluster_store.hpp>
@@ -36,6 +40,11 @@ class independent_store;
 template <class Column>
 using column_gradient_t = decltype(std::declval<const Column&>().gradient(
     std::declval<const double*>(), std::declval<double*>()));
+template <class Column>
+using column_mean_size_t = decltype(std::declval<const Column&>().mean_size());
+template <class Column>
+using column_sample_t = decltype(std::declval<const Column&>().sample(
+    std::declval<const double*>(), std::declval<random_source&>()));
 template <class Column>
 using tabulate_t = decltype(std::declval<Column&>().tabulate(std::declval<function_tables&>()));
 
@@ -120,6 +129,31 @@ class independent {
       column(j).gradient(t + offset(j), own);
       for (index_t f = 0; f < C::hyperparameters; ++f) g[f * columns() + j] += weight * own[f];
     }
+  }
+
+  [[nodiscard]] index_t mean_size(index_t j) const {
+    if constexpr (detail::has<detail::column_mean_size_t, Column>) {
+      return column(j).mean_size();
+    } else {
+      return 1;
+    }
+  }
+  template <class C = Column, class = detail::predictive_mean_t<C>>
+  void predictive_mean(const double* t, double* out) const {
+    for (index_t j = 0; j < columns(); ++j) {
+      column(j).predictive_mean(t + offset(j), out);
+      out += mean_size(j);
+    }
+  }
+
+  template <class C = Column, class = detail::column_sample_t<C>>
+  void sample(const double* t, detail::random_source& random, double* row) const {
+    for (index_t j = 0; j < columns(); ++j) row[j] = column(j).sample(t + offset(j), random);
+  }
+
+  /// No column knows of the others: the order does not matter.
+  void column_terms(const double* t, const index_t* /*order*/, double* out) const {
+    for (index_t j = 0; j < columns(); ++j) out[j] = column(j).log_marginal(t + offset(j));
   }
 
  private:

@@ -46,8 +46,8 @@ class parameter {
   int rank_ = 0;
 };
 
-/// The values a hyperparameter may take.
-enum class range { real, positive, non_negative, whole };
+/// The values a hyperparameter may take; a choice is the number of one of the field's names.
+enum class range { real, positive, non_negative, whole, choice };
 
 /// The shapes a hyperparameter may take; smaller ones are always allowed too, but `vector_only`.
 enum class shape { scalar, per_column, matrix, vector_only };
@@ -61,6 +61,7 @@ struct parameter_field {
   range values;
   bhclust::shape shape;
   const char* meaning;
+  std::vector<const char*> choices{};  ///< names, of a choice
 };
 
 namespace detail {
@@ -76,6 +77,8 @@ namespace detail {
       return x >= 0.0;
     case range::whole:
       return x >= 1.0 && x == std::floor(x);
+    case range::choice:
+      return x >= 0.0 && x == std::floor(x);
   }
   return false;
 }
@@ -90,6 +93,8 @@ namespace detail {
       return "finite and at least 0";
     case range::whole:
       return "a whole number of at least 1";
+    case range::choice:
+      return "the number of a choice: 0, 1, ...";
   }
   return "";
 }
@@ -106,6 +111,27 @@ inline void check_values(const parameter& p, const char* name, range r) {
       return std::string(name) + (p.rank() == 0 ? "" : "[" + std::to_string(j) + "]") + " is " +
              number(x) + "; it must be at most 1e" + (r == range::real ? "150" : "300") +
              " in magnitude: rescale X";
+    });
+  }
+}
+
+/// The names of a choice, for messages.
+[[nodiscard]] inline std::string listed(const std::vector<const char*>& choices) {
+  std::string text;
+  for (const char* choice : choices)
+    text += (text.empty() ? "'" : ", '") + std::string(choice) + "'";
+  return text;
+}
+
+template <class Family>
+void check_field(const Family& family, const parameter_field<Family>& field) {
+  const parameter& p = family.*field.member;
+  check_values(p, field.name, field.values);
+  if (field.values != range::choice) return;
+  for (const double x : p.values()) {
+    require(x < static_cast<double>(field.choices.size()), [&] {
+      return std::string(field.name) + " is " + number(x) + "; the choices, from 0, are " +
+             listed(field.choices);
     });
   }
 }
@@ -147,16 +173,14 @@ inline void check_shape(const parameter& p, const char* name, shape s, index_t c
 /// Refuses hyperparameters that are out of range.
 template <class Family>
 void check_parameters(const Family& family) {
-  for (const auto& field : Family::parameters()) {
-    detail::check_values(family.*field.member, field.name, field.values);
-  }
+  for (const auto& field : Family::parameters()) detail::check_field(family, field);
 }
 
 /// Refuses hyperparameters that are out of range or do not fit the number of columns.
 template <class Family>
 void check_parameters(const Family& family, index_t columns) {
   for (const auto& field : Family::parameters()) {
-    detail::check_values(family.*field.member, field.name, field.values);
+    detail::check_field(family, field);
     detail::check_shape(family.*field.member, field.name, field.shape, columns);
   }
 }

@@ -7,7 +7,7 @@
 #include <bhclust/types.hpp>
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,12 +46,19 @@ class product_model {
   template <class Score>
   class store;
 
-  explicit product_model(const std::vector<product_block>& blocks) {
+  product_model(const std::vector<product_block>& blocks, index_t columns)
+      : mean_size_(static_cast<std::size_t>(columns), 1), block_(mean_size_.size(), -1) {
     for (const auto& block : blocks) {
       models_.push_back(bhclust::bind(block.family, static_cast<index_t>(block.columns.size())));
       columns_.push_back(block.columns);
       offset_.push_back(offset_.back() + models_.back().width());
+      for (std::size_t j = 0; j < block.columns.size(); ++j) {
+        const auto column = static_cast<std::size_t>(block.columns[j]);
+        mean_size_[column] = models_.back().mean_size(static_cast<index_t>(j));
+        block_[column] = static_cast<index_t>(models_.size()) - 1;
+      }
     }
+    for (const index_t size : mean_size_) mean_offset_.push_back(mean_offset_.back() + size);
   }
 
   [[nodiscard]] index_t width() const noexcept { return offset_.back(); }
@@ -105,10 +112,75 @@ class product_model {
     }
   }
 
+  [[nodiscard]] index_t mean_size(index_t column) const noexcept {
+    return mean_size_[static_cast<std::size_t>(column)];
+  }
+
+  /// NaN for columns in no block.
+  void predictive_mean(const double* t, double* out) const {
+    std::fill_n(out, mean_offset_.back(), std::numeric_limits<double>::quiet_NaN());
+    std::vector<double> means;
+    for (std::size_t b = 0; b < models_.size(); ++b) {
+      index_t size = 0;
+      for (const index_t j : columns_[b]) size += mean_size(j);
+      means.resize(static_cast<std::size_t>(size));
+      models_[b].predictive_mean(t + offset_[b], means.data());
+      const double* mean = means.data();
+      for (const index_t j : columns_[b]) {
+        std::copy_n(mean, mean_size(j), out + mean_offset_[static_cast<std::size_t>(j)]);
+        mean += mean_size(j);
+      }
+    }
+  }
+
+  /// NaN for columns in no block.
+  void sample(const double* t, random_source& random, double* row) const {
+    std::vector<double> cells;
+    for (std::size_t b = 0; b < models_.size(); ++b) {
+      cells.clear();
+      for (const index_t j : columns_[b]) cells.push_back(row[j]);
+      models_[b].sample(t + offset_[b], random, cells.data());
+      for (std::size_t j = 0; j < cells.size(); ++j) row[columns_[b][j]] = cells[j];
+    }
+    for (std::size_t j = 0; j < block_.size(); ++j) {
+      if (block_[j] < 0) row[j] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+
+  /// The blocks' own; 0 for columns in no block. Within a block its columns keep their order.
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    std::fill_n(out, block_.size(), 0.0);
+    for (std::size_t b = 0; b < models_.size(); ++b) {
+      const auto& columns = columns_[b];
+      std::vector<index_t> own;
+      if (order != nullptr) own = order_within(b, order);
+      std::vector<double> terms(columns.size());
+      models_[b].column_terms(t + offset_[b], order == nullptr ? nullptr : own.data(),
+                              terms.data());
+      for (std::size_t j = 0; j < columns.size(); ++j) out[columns[j]] = terms[j];
+    }
+  }
+
  private:
+  /// The places in block b of its columns, in the order of all columns.
+  [[nodiscard]] std::vector<index_t> order_within(std::size_t b, const index_t* order) const {
+    std::vector<index_t> own, place(block_.size());
+    for (std::size_t j = 0; j < columns_[b].size(); ++j) {
+      place[static_cast<std::size_t>(columns_[b][j])] = static_cast<index_t>(j);
+    }
+    for (std::size_t i = 0; i < block_.size(); ++i) {
+      const auto column = static_cast<std::size_t>(order[i]);
+      if (block_[column] == static_cast<index_t>(b)) own.push_back(place[column]);
+    }
+    return own;
+  }
+
   std::vector<model_of<any_family>> models_;
   std::vector<std::vector<index_t>> columns_;
   std::vector<index_t> offset_{0};
+  std::vector<index_t> mean_size_;  ///< of each column of the table
+  std::vector<index_t> block_;      ///< of each column of the table, -1 for none
+  std::vector<index_t> mean_offset_{0};
 };
 
 /// The sum of the blocks' own stores.
@@ -171,7 +243,7 @@ struct Product {
 
   [[nodiscard]] detail::product_model bind(index_t columns) const {
     check_columns(columns);
-    return detail::product_model(blocks);
+    return {blocks, columns};
   }
 
   /// Checks each block's columns by its family; messages name the column of the whole table.

@@ -14,8 +14,9 @@ namespace bhclust::detail {
 [[nodiscard]] constexpr index_t triangle(index_t d) noexcept { return d * (d + 1) / 2; }
 
 /// Σ_{m<n} x_m y_m.
-[[nodiscard]] inline double dot(const double* x, const double* y, index_t n) noexcept {
-  double sum = 0.0;
+template <class Real>
+[[nodiscard]] Real dot(const Real* x, const Real* y, index_t n) noexcept {
+  Real sum = 0.0;
   for (index_t m = 0; m < n; ++m) sum += x[m] * y[m];
   return sum;
 }
@@ -64,6 +65,11 @@ inline void solve_upper(const double* lower, double* x, index_t d) noexcept {
   }
 }
 
+/// x ← L x.
+inline void multiply_lower(const double* lower, double* x, index_t d) noexcept {
+  for (index_t i = d - 1; i >= 0; --i) x[i] = dot(lower + triangle(i), x, i + 1);
+}
+
 /// L ← L⁻¹.
 inline void invert_lower(double* lower, index_t d) noexcept {
   for (index_t i = 0; i < d; ++i) {
@@ -101,12 +107,13 @@ inline void whiten(const double* lower, double* a, index_t d) noexcept {
 /// entry becomes D_ii - 1, so that log |I + A| = Σ log1p of these keeps its digits for small A. An
 /// entry below `floor` > -1, a lower bound on A's eigenvalues, is rounding and raised to it.
 /// Returns what elimination took off the diagonal, A_ii - (D_ii - 1) >= 0.
-inline double factor_row_one_plus(double* a, index_t i, double floor) noexcept {
-  double* row = a + triangle(i);
-  double removed = 0.0;
-  for (index_t k = 0; k < i; ++k) row[k] -= dot(row, a + triangle(k), k);
+template <class Real>
+Real factor_row_one_plus(Real* a, index_t i, Real floor) noexcept {
+  Real* row = a + triangle(i);
+  Real removed = 0.0;
+  for (index_t k = 0; k < i; ++k) row[k] -= dot<Real>(row, a + triangle(k), k);
   for (index_t k = 0; k < i; ++k) {
-    const double unscaled = row[k];
+    const Real unscaled = row[k];
     row[k] = unscaled / (1.0 + a[triangle(k) + k]);
     removed += unscaled * row[k];
   }

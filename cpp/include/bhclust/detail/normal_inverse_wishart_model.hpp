@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_wishart_kernel.hpp>
@@ -96,9 +97,7 @@ class normal_inverse_wishart_model {
     std::vector<double> work(static_cast<std::size_t>(size + d()));
     double* a = work.data();
     double* y = a + size;
-    for (index_t i = 0; i < d(); ++i) {
-      y[i] = (t[1 + i] - mean_[static_cast<std::size_t>(i)]) + low(t)[i];
-    }
+    for (index_t i = 0; i < d(); ++i) y[i] = from_prior(t, i);
     solve_lower(factor_.data(), y, d());
     std::copy_n(scatter(t), size, a);
     whiten(factor_.data(), a, d());
@@ -116,9 +115,7 @@ class normal_inverse_wishart_model {
     const double n = t[0];
     const auto dim = static_cast<double>(d());
     std::vector<double> y(static_cast<std::size_t>(d()));
-    for (index_t i = 0; i < d(); ++i) {
-      y[static_cast<std::size_t>(i)] = (t[1 + i] - mean_[static_cast<std::size_t>(i)]) + low(t)[i];
-    }
+    for (index_t i = 0; i < d(); ++i) y[static_cast<std::size_t>(i)] = from_prior(t, i);
     std::vector<double> white(scatter(t), scatter(t) + triangle(d())), offset_white = y;
     whiten(factor_.data(), white.data(), d());
     solve_lower(factor_.data(), offset_white.data(), d());
@@ -146,12 +143,71 @@ class normal_inverse_wishart_model {
     }
   }
 
-  /// What of log_marginal depends on n alone.
-  [[nodiscard]] double size_term(double n) const {
-    const auto dim = static_cast<double>(d());
-    return log_multigamma_ratio(0.5 * nu_, 0.5 * n, d()) - 0.5 * n * (dim * ln_pi + log_det_psi_) -
-           0.5 * dim * log1p_ratio(n, kappa_);
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const double share = t[0] / (kappa_ + t[0]);
+    for (index_t i = 0; i < d(); ++i) {
+      out[i] = mean_[static_cast<std::size_t>(i)] + share * from_prior(t, i);
+    }
   }
+
+  /// Student's t with ν_n - d + 1 degrees of freedom: a normal over the root of a chi-squared.
+  /// O(d³).
+  void sample(const double* t, random_source& random, double* row) const {
+    const double n = t[0];
+    std::vector<double> white(scatter(t), scatter(t) + triangle(d()));
+    std::vector<double> y(static_cast<std::size_t>(d()), 0.0), z(y);
+    for (index_t i = 0; n > 0.0 && i < d(); ++i) y[static_cast<std::size_t>(i)] = from_prior(t, i);
+    whiten(factor_.data(), white.data(), d());
+    solve_lower(factor_.data(), y.data(), d());
+    const std::vector<double> inner = white_factor(n, std::move(white), y);
+    for (auto& coordinate : z) coordinate = draw_normal(random);
+    const double chi =
+        std::exp(0.5 * draw_log_gamma(random, 0.5 * (nu_ + n - static_cast<double>(d()) + 1.0)));
+    const double spread = std::sqrt(0.5 * (1.0 + 1.0 / (kappa_ + n))) / chi;
+    multiply_lower(inner.data(), z.data(), d());
+    multiply_lower(factor_.data(), z.data(), d());
+    predictive_mean(t, row);
+    for (index_t i = 0; i < d(); ++i) {
+      row[i] = within_reals(row[i] + spread * z[static_cast<std::size_t>(i)]);
+    }
+  }
+
+  /// Chain rule: of each column given those before it in the order. The marginal of j columns is
+  /// the same family with ν - (d - j) degrees of freedom, so that one factorisation gives all.
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    std::fill_n(out, d(), 0.0);
+    const double n = t[0];
+    if (n == 0.0) return;
+    const auto place = [&](index_t i) { return order == nullptr ? i : order[i]; };
+    const std::vector<double> psi = order == nullptr ? factor_ : reordered_factor(order);
+    std::vector<double> a(static_cast<std::size_t>(triangle(d())));
+    std::vector<double> y(static_cast<std::size_t>(d()));
+    for (index_t i = 0; i < d(); ++i) {
+      y[static_cast<std::size_t>(i)] = from_prior(t, place(i));
+      for (index_t k = 0; k <= i; ++k) {
+        const index_t row = std::max(place(i), place(k));
+        const index_t column = std::min(place(i), place(k));
+        a[static_cast<std::size_t>(triangle(i) + k)] = scatter(t)[triangle(row) + column];
+      }
+    }
+    solve_lower(psi.data(), y.data(), d());
+    whiten(psi.data(), a.data(), d());
+    growth_by_column growth;
+    double log_det = 0.0;
+    double before = 0.0;
+    for (index_t i = 0; i < d(); ++i) {
+      log_det += 2.0 * std::log(psi[static_cast<std::size_t>(triangle(i) + i)]);
+      growth.add(a.data(), y.data(), i);
+      const double degrees = nu_ - static_cast<double>(d() - (i + 1));
+      const double upto = size_term(n, i + 1, degrees, log_det) -
+                          0.5 * (degrees + n) * growth.log_det(mean_weight(n));
+      out[place(i)] = upto - before;
+      before = upto;
+    }
+  }
+
+  /// What of log_marginal depends on n alone.
+  [[nodiscard]] double size_term(double n) const { return size_term(n, d(), nu_, log_det_psi_); }
 
   /// κn / (κ + n): what the mean's distance from the prior's weighs.
   [[nodiscard]] double mean_weight(double n) const noexcept { return kappa_ / (kappa_ + n) * n; }
@@ -160,16 +216,9 @@ class normal_inverse_wishart_model {
   /// of the prior; both are overwritten. The mean's distance enters as a rank-one update, as it may
   /// be far greater than the scatter. O(d³).
   [[nodiscard]] double white_log_det_growth(double n, double* a, double* y) const noexcept {
-    double growth = 0.0;
-    double distance = 0.0;
-    for (index_t i = 0; i < d(); ++i) {
-      factor_row_one_plus(a, i, 0.0);
-      const double* row = a + triangle(i);
-      y[i] -= dot(row, y, i);
-      growth += std::log1p(row[i]);
-      distance += y[i] * y[i] / (1.0 + row[i]);
-    }
-    return growth + std::log1p(mean_weight(n) * distance);
+    growth_by_column growth;
+    for (index_t i = 0; i < d(); ++i) growth.add(a, y, i);
+    return growth.log_det(mean_weight(n));
   }
 
   /// y ← x - from in units of the prior; y may be x.
@@ -220,6 +269,70 @@ class normal_inverse_wishart_model {
   }
 
  private:
+  /// log |I + S + w y yᵀ| of ever more leading columns.
+  struct growth_by_column {
+    double of_scatter = 0.0, distance = 0.0;
+
+    void add(double* a, double* y, index_t i) noexcept {
+      factor_row_one_plus(a, i, 0.0);
+      const double* row = a + triangle(i);
+      y[i] -= dot(row, y, i);
+      of_scatter += std::log1p(row[i]);
+      distance += y[i] * y[i] / (1.0 + row[i]);
+    }
+    [[nodiscard]] double log_det(double weight) const noexcept {
+      return of_scatter + std::log1p(weight * distance);
+    }
+  };
+
+  /// size_term of `columns` columns with a prior of their own.
+  [[nodiscard]] double size_term(double n, index_t columns, double degrees, double log_det) const {
+    const auto dim = static_cast<double>(columns);
+    return log_multigamma_ratio(0.5 * degrees, 0.5 * n, columns) -
+           0.5 * n * (dim * ln_pi + log_det) - 0.5 * dim * log1p_ratio(n, kappa_);
+  }
+
+  /// The cluster's mean less the prior's.
+  [[nodiscard]] double from_prior(const double* t, index_t i) const noexcept {
+    return (t[1 + i] - mean_[static_cast<std::size_t>(i)]) + low(t)[i];
+  }
+
+  /// The factor of Ψ with its columns in another order, by way of correlations as the first was.
+  [[nodiscard]] std::vector<double> reordered_factor(const index_t* order) const {
+    constexpr double rounding = 1e-16;
+    std::vector<double> sd, psi;
+    for (index_t i = 0; i < d(); ++i) {
+      const double* row = factor_.data() + triangle(order[i]);
+      sd.push_back(std::sqrt(dot(row, row, order[i] + 1)));
+      for (index_t k = 0; k <= i; ++k) {
+        const double* other = factor_.data() + triangle(order[k]);
+        const double entry = dot(row, other, std::min(order[i], order[k]) + 1);
+        psi.push_back(entry / sd.back() / sd[static_cast<std::size_t>(k)]);
+      }
+    }
+    cholesky(psi.data(), d(), rounding);
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k) {
+        psi[static_cast<std::size_t>(triangle(i) + k)] *= sd[static_cast<std::size_t>(i)];
+      }
+    }
+    return psi;
+  }
+
+  /// The factor of I + S + w y yᵀ, S and y in units of the prior.
+  [[nodiscard]] std::vector<double> white_factor(double n, std::vector<double> white,
+                                                 const std::vector<double>& y) const {
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k) {
+        white[static_cast<std::size_t>(triangle(i) + k)] +=
+            mean_weight(n) * y[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(k)] +
+            (i == k ? 1.0 : 0.0);
+      }
+    }
+    cholesky(white.data(), d(), 1.0);
+    return white;
+  }
+
   /// L⁻ᵀ · inner⁻¹ · L⁻¹, full d × d, row after row; an empty inner inverse is the identity.
   [[nodiscard]] std::vector<double> inverse_from(const std::vector<double>& inner_inverse) const {
     std::vector<double> result(static_cast<std::size_t>(d() * d()));
@@ -250,15 +363,7 @@ class normal_inverse_wishart_model {
   /// Ψ_n⁻¹ from the scatter and the mean's distance in units of the prior.
   [[nodiscard]] std::vector<double> posterior_inverse(double n, const std::vector<double>& white,
                                                       const std::vector<double>& y) const {
-    std::vector<double> inner = white;  // I + S + w y yᵀ
-    for (index_t i = 0; i < d(); ++i) {
-      for (index_t k = 0; k <= i; ++k) {
-        inner[static_cast<std::size_t>(triangle(i) + k)] +=
-            mean_weight(n) * y[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(k)] +
-            (i == k ? 1.0 : 0.0);
-      }
-    }
-    cholesky(inner.data(), d(), 1.0);
+    const std::vector<double> inner = white_factor(n, white, y);
     std::vector<double> inverse(static_cast<std::size_t>(d() * d()));
     std::vector<double> column(static_cast<std::size_t>(d()));
     for (index_t k = 0; k < d(); ++k) {

@@ -5,6 +5,7 @@
 #include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/column_summary.hpp>
+#include <bhclust/detail/random.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
 
@@ -39,6 +40,14 @@ struct bernoulli_beta_column {
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return ratio.covers(t[1], t[0] - t[1]) ? ratio(t[1], t[0] - t[1])
                                            : log_beta_ratio(a, b, t[1], t[0] - t[1]);
+  }
+
+  void predictive_mean(const double* t, double* out) const noexcept {
+    *out = (a + t[1]) / (a + b + t[0]);
+  }
+
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    return random.uniform() * (a + b + t[0]) < a + t[1] ? 1.0 : 0.0;
   }
 
   /// p = (1 - smoothing) x̄ + smoothing / 2, so that the potential of a single row has a slope.

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/bregman.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -67,6 +68,21 @@ struct categorical_dirichlet_column {
     g[0] = -k * digamma_ratio(k * concentration, total(t));
     for (index_t v = 0; v < levels; ++v) g[0] += digamma_ratio(concentration, t[v]);
     g[1] = 0.0;
+  }
+
+  [[nodiscard]] index_t mean_size() const noexcept { return levels; }
+
+  /// The levels' probabilities; of one level its code.
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const double all = concentration * static_cast<double>(levels) + total(t);
+    for (index_t k = 0; k < levels; ++k) out[k] = (concentration + t[k]) / all;
+    if (levels == 1) *out = 0.0;
+  }
+
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    const double all = concentration * static_cast<double>(levels) + total(t);
+    return static_cast<double>(
+        draw_index(random, levels, all, [&](index_t k) { return concentration + t[k]; }));
   }
 
   [[nodiscard]] double potential(const double* t) const noexcept {

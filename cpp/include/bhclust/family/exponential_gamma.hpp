@@ -3,11 +3,13 @@
 #pragma once
 
 #include <bhclust/detail/column_summary.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -39,6 +41,18 @@ struct exponential_gamma_column {
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return log_gamma_ratio(shape, t[0]) - shape * std::log1p(t[1] / rate) -
            t[0] * std::log(rate + t[1]);
+  }
+
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const double excess = (shape - 1.0) + t[0];
+    *out = excess > 0.0 ? (rate + t[1]) / excess : infinity;
+  }
+
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    const double log_wait = std::log(-std::log(draw_positive(random)));
+    const double log_rate = draw_log_gamma(random, shape + t[0]) - std::log(rate + t[1]);
+    constexpr double widest = 690.0;  // e^690 = 1e299
+    return std::exp(std::clamp(log_wait - log_rate, -widest, widest));
   }
 
   /// n (-log x̄ - 1).

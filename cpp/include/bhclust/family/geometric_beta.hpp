@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/column_summary.hpp>
+#include <bhclust/detail/random.hpp>
 #include <bhclust/family/negative_binomial_beta.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -38,6 +39,13 @@ struct geometric_beta_column {
 
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return ratio.covers(t[0], t[1]) ? ratio(t[0], t[1]) : log_beta_ratio(a, b, t[0], t[1]);
+  }
+
+  void predictive_mean(const double* t, double* out) const noexcept {
+    negative_binomial_beta_column{1.0, a, b}.predictive_mean(t, out);
+  }
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    return negative_binomial_beta_column{1.0, a, b}.sample(t, random);
   }
 
   /// That of the negative binomial with r = 1, which has the same n and Σx.

@@ -2,8 +2,10 @@
 /// Rows of counts given their totals: multinomial with probabilities ~ Dirichlet(a_1, …, a_d).
 #pragma once
 
+#include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/detail/table_with_totals.hpp>
 #include <bhclust/independent.hpp>
@@ -122,6 +124,51 @@ class multinomial_model {
     const double all = digamma_ratio(factors_.column(columns_).a, t[2 * columns_]);
     for (index_t j = 0; j < columns_; ++j) {
       g[j] += weight * (digamma_ratio(factors_.column(j).a, t[2 * j]) - all);
+    }
+  }
+
+  /// Of a row with a total of 1: the columns' shares.
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const double all = factors_.column(columns_).a + t[2 * columns_];
+    for (index_t j = 0; j < columns_; ++j) out[j] = (factors_.column(j).a + t[2 * j]) / all;
+  }
+
+  /// With the total that the row has. A column's share of what the columns before it leave is a
+  /// Beta, independent of theirs.
+  void sample(const double* t, random_source& random, double* row) const {
+    double left = 0.0;
+    for (index_t j = 0; j < columns_; ++j) left += row[j];
+    std::vector<double> after(static_cast<std::size_t>(columns_) + 1, 0.0);
+    for (index_t j = columns_ - 1; j >= 0; --j) {
+      const auto at = static_cast<std::size_t>(j);
+      after[at] = after[at + 1] + (factors_.column(j).a + t[2 * j]);
+    }
+    for (index_t j = 0; j + 1 < columns_; ++j) {
+      row[j] = 0.0;
+      if (left == 0.0) continue;
+      const double own = factors_.column(j).a + t[2 * j];
+      const share s = draw_beta(random, own, after[static_cast<std::size_t>(j) + 1]);
+      row[j] = draw_binomial(random, left, s.p);
+      left -= row[j];
+    }
+    row[columns_ - 1] = left;
+  }
+
+  /// Chain rule: of each column its share of what the columns before it in the order leave, a Beta;
+  /// the last one, which has no choice, adds nothing. What depends on the rows' totals alone is
+  /// borne by all alike.
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    const double of_rows = t[2 * columns_ + 1] / static_cast<double>(columns_);
+    double prior_after = 0.0;
+    double after = 0.0;
+    for (index_t i = columns_ - 1; i >= 0; --i) {
+      const index_t j = order == nullptr ? i : order[i];
+      const double a = factors_.column(j).a;
+      const double m = t[2 * j];
+      const double term = prior_after > 0.0 ? log_beta_ratio(a, prior_after, m, after) : 0.0;
+      out[j] = term + (of_rows - t[2 * j + 1]);
+      prior_after += a;
+      after += m;
     }
   }
 

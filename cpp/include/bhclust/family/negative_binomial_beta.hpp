@@ -6,6 +6,7 @@
 #include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/column_summary.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -78,6 +79,17 @@ struct negative_binomial_beta_column {
 
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return log_beta_ratio(a, b, r * t[0], t[1]) + t[2];
+  }
+
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const double excess = (a - 1.0) + r * t[0];
+    *out = excess > 0.0 ? r * (b + t[1]) / excess : infinity;
+  }
+
+  /// A Poisson count whose mean is a Gamma(r) times (1 - p) / p.
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    const double log_odds = draw_log_gamma(random, b + t[1]) - draw_log_gamma(random, a + r * t[0]);
+    return draw_poisson(random, std::exp(draw_log_gamma(random, r) + log_odds));
   }
 
   /// u = x̄ + smoothing.

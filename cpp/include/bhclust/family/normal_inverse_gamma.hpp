@@ -2,6 +2,7 @@
 /// Reals in independent columns: x ~ N(μ, v), μ ~ N(mean, v/κ), v ~ InverseGamma(a, b).
 #pragma once
 
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_gamma_kernel.hpp>
@@ -53,6 +54,22 @@ struct normal_inverse_gamma_column : moments_column {
     g[1] = 0.5 * (share / kappa - precision * (share * y) * (share * y));
     g[2] = digamma_ratio(a, 0.5 * c.n) - log1p_ratio(more, b);
     g[3] = (a * (more / b) - 0.5 * c.n) / (b + more);
+  }
+
+  /// The centre of Student's t distribution, which is its mean where it has one (a_n > ½).
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const auto c = moments::load(t);
+    *out = mean + c.n / (kappa + c.n) * c.offset(mean);
+  }
+
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    const auto c = moments::load(t);
+    const double log_precision =
+        draw_log_gamma(random, a + 0.5 * c.n) - std::log(b + (c.n == 0.0 ? 0.0 : growth(c)));
+    const double sd = std::exp(-0.5 * log_precision) * std::sqrt(1.0 + 1.0 / (kappa + c.n));
+    double centre = 0.0;
+    predictive_mean(t, &centre);
+    return within_reals(centre + std::fmin(sd, farthest_drawn) * draw_normal(random));
   }
 
   /// Added to variances in the potential, so that a singleton's is finite: a hundredth of the

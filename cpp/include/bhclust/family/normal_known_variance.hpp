@@ -2,6 +2,7 @@
 /// Reals in independent columns with known variance: x ~ N(μ, σ²), μ ~ N(mean, ρ²).
 #pragma once
 
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_known_variance_kernel.hpp>
@@ -52,6 +53,20 @@ struct normal_known_variance_column : moments_column {
     g[2] = -0.5 * (c.n / w - (c.n * z) * (c.n * z));
   }
 
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const auto c = moments::load(t);
+    *out = mean + shrinkage(c.n) * c.offset(mean);
+  }
+
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    const double n = t[0];
+    // ρ² σ² / (σ² + nρ²), what is left of the mean's variance
+    const double left = n == 0.0 ? prior_variance : shrinkage(n) * (variance / n);
+    double centre = 0.0;
+    predictive_mean(t, &centre);
+    return within_reals(centre + std::sqrt(variance + left) * draw_normal(random));
+  }
+
   /// n x̄² / (2σ²), the mean counted from the prior's, which changes no divergence.
   [[nodiscard]] double potential(const double* t) const noexcept {
     const auto c = moments::load(t);
@@ -66,6 +81,12 @@ struct normal_known_variance_column : moments_column {
     if (a.n == 0.0 || b.n == 0.0) return 0.0;
     const double y = a.offset(b);
     return (a.n * b.n / (a.n + b.n)) * (y * y) / (2.0 * variance);
+  }
+
+ private:
+  /// nρ² / (σ² + nρ²), also where nρ² overflows.
+  [[nodiscard]] double shrinkage(double n) const noexcept {
+    return n == 0.0 ? 0.0 : 1.0 / (1.0 + variance / prior_variance / n);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/column_summary.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -50,6 +51,15 @@ struct poisson_gamma_column {
     }
     return log_gamma_ratio(shape, t[1]) - shape * std::log1p(t[0] / rate) -
            t[1] * std::log(rate + t[0]) - t[2];
+  }
+
+  void predictive_mean(const double* t, double* out) const noexcept {
+    *out = (shape + t[1]) / (rate + t[0]);
+  }
+
+  [[nodiscard]] double sample(const double* t, random_source& random) const {
+    return draw_poisson(random,
+                        std::exp(draw_log_gamma(random, shape + t[1]) - std::log(rate + t[0])));
   }
 
   /// n (u log u - u), u = x̄ + smoothing (Lee & Choi 2015).

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <bhclust/detail/directions.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/parameter.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -76,6 +78,46 @@ class von_mises_fisher_model {
     }
   }
 
+  /// A(kappa) A(‖R‖) R / ‖R‖ with R = pull + kappa Σx: inside the sphere.
+  void predictive_mean(const double* t, double* out) const noexcept {
+    const double length = resultant(t, out);
+    const double shorter =
+        length > 0.0 ? mean_length(kappa_) * (mean_length(length) / length) : 0.0;
+    for (index_t j = 0; j < columns_; ++j) out[j] *= shorter;
+  }
+
+  /// The cluster's mean direction is von Mises-Fisher about R with concentration ‖R‖.
+  void sample(const double* t, random_source& random, double* row) const {
+    const double length = resultant(t, row);
+    if (length > 0.0) {
+      for (index_t j = 0; j < columns_; ++j) row[j] /= length;
+    }
+    std::vector<double> scratch(static_cast<std::size_t>(columns_));
+    draw_direction(random, length, columns_, row, scratch.data());
+    draw_direction(random, kappa_, columns_, row, scratch.data());
+  }
+
+  /// Coordinates depend on each other through the length ‖R‖ alone. Its term is borne by them in
+  /// proportion to R_j², that of the prior likewise, so that a column's term is about kappa Σ x_j
+  /// R_j / ‖R‖; what depends on the number of rows alone is borne by all alike.
+  void column_terms(const double* t, const index_t* /*order*/, double* out) const {
+    const auto d = static_cast<double>(columns_);
+    if (t[0] == 0.0) {
+      std::fill_n(out, columns_, 0.0);
+      return;
+    }
+    const double length = resultant(t, out);
+    const double of_length = log_vmf_excess(length, columns_);
+    double pull_square = 0.0;
+    for (const double pull : pull_) pull_square += pull * pull;
+    for (index_t j = 0; j < columns_; ++j) {
+      const double pull = pull_[static_cast<std::size_t>(j)];
+      const double part = length > 0.0 ? (out[j] / length) * (out[j] / length) : 0.0;
+      const double prior = pull_square > 0.0 ? pull * pull / pull_square : 1.0 / d;
+      out[j] = (part * of_length - prior * prior_excess_) - t[0] * (row_constant_ / d);
+    }
+  }
+
   /// kappa ‖Σx‖.
   [[nodiscard]] double potential(const double* t) const noexcept {
     return kappa_ * std::sqrt(square_norm(t));
@@ -101,6 +143,16 @@ class von_mises_fisher_model {
   /// The mean resultant length I_{d/2}(κ) / I_{d/2-1}(κ).
   [[nodiscard]] double mean_length(double kappa) const noexcept {
     return bessel_ratio(0.5 * static_cast<double>(columns_) - 1.0, kappa);
+  }
+
+  /// R; its length.
+  double resultant(const double* t, double* r) const noexcept {
+    double square = 0.0;
+    for (index_t j = 0; j < columns_; ++j) {
+      r[j] = pull_[static_cast<std::size_t>(j)] + kappa_ * t[1 + j];
+      square += r[j] * r[j];
+    }
+    return std::sqrt(square);
   }
 
   [[nodiscard]] double square_norm(const double* t) const noexcept {
