@@ -1,5 +1,7 @@
 """Bayesian hierarchical clustering at native speed."""
 
+from typing import TYPE_CHECKING
+
 # First, so that the command can be interrupted while the rest is imported.
 from bhclust import _interrupts as _interrupts
 from bhclust._core import Tree, __version__
@@ -25,6 +27,10 @@ from bhclust.hurdles import hurdle
 from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
+
+if TYPE_CHECKING:
+    from bhclust import curves, datasets, io, metrics, plot
+    from bhclust._report import report
 
 __all__ = [
     "BHC",
@@ -61,6 +67,7 @@ __all__ = [
     "posterior",
     "rbhc",
     "refine",
+    "report",
 ]
 
 
@@ -70,4 +77,8 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"bhclust.{name}")
+    if name == "report":
+        from bhclust._report import report
+
+        return report
     raise AttributeError(f"module 'bhclust' has no attribute {name!r}")

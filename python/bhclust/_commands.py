@@ -11,7 +11,6 @@ import os
 import re
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -211,6 +210,7 @@ class _Options:
     threads: int | None = None
     plot: bool = True
     dendrogram: bool = False
+    report: bool = True
     unit: str = "rows"
     title: str = ""
 
@@ -318,6 +318,7 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 )
 @click.option("--no-plot", is_flag=True, help="Write no picture.")
 @click.option("--dendrogram", is_flag=True, help="Also draw the whole tree.")
+@click.option("--report/--no-report", default=True, help="Whether to write report.html.")
 def fit(
     file: str,
     out: str | None,
@@ -405,6 +406,7 @@ def _contents(post: Any, findings: Findings, options: _Options) -> dict[str, str
         "tree.nwk": newick.rstrip("\n") + "\n",
         "summary.txt": f"{_describe.columns_in_words(table)}\n\n{_describe.summary(findings)}\n",
         **_pictures(post, findings, options),
+        **({"report.html": _report(post, findings, options)} if options.report else {}),
     }
 
 
@@ -432,7 +434,7 @@ def _file_names(options: _Options) -> list[str]:
     names = ["labels.csv", "tree.json", "tree.nwk", "summary.txt"]
     if _can_draw(options):
         names += ["tree.png", *(["dendrogram.png"] if options.dendrogram else [])]
-    return names
+    return [*names, "report.html"] if options.report else names
 
 
 def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
@@ -526,40 +528,43 @@ def _pictures(post: Any, findings: Findings, options: _Options) -> dict[str, byt
     if not _can_draw(options):
         _say('no picture: matplotlib is missing (pip install "bhclust[plot]")')
         return {}
-    from . import _describe, plot
+    from . import plot
 
     table = findings.table
     # Numbers of rows tell nobody anything where there are many.
     names = table.row_names if table.names or table.n_rows <= 200 else None
     tree, dendrogram = text_io.BytesIO(), text_io.BytesIO()
-    with _fonts_without_letters():
-        plot.save_condensed_tree(
-            tree,
-            post,
-            labels=findings.labels,
-            names=names,
-            classes=table.target,
-            titles=_describe.titles(findings.traits),
-            title=options.title or Path(table.path).name.encode(errors="replace").decode(),
-            unit=options.unit,
-        )
-        if options.dendrogram:
-            plot.save_dendrogram(dendrogram, post, labels=findings.labels, names=table.row_names)
+    plot.save_condensed_tree(
+        tree,
+        post,
+        X=table,
+        labels=findings.labels,
+        names=names,
+        classes=table.target,
+        title=_title(table, options),
+        unit=options.unit,
+    )
+    if options.dendrogram:
+        plot.save_dendrogram(dendrogram, post, labels=findings.labels, names=table.row_names)
     drawn = {"tree.png": tree.getvalue(), "dendrogram.png": dendrogram.getvalue()}
     return {name: content for name, content in drawn.items() if content}
 
 
-@contextlib.contextmanager
-def _fonts_without_letters() -> Iterator[None]:
-    """Say once, and not for each letter, that the font of the pictures lacks some."""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.filterwarnings("always", ".*missing from font")
-        yield
-    lacks = [warning for warning in seen if "missing from font" in str(warning.message)]
-    for warning in seen:
-        if warning not in lacks:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    if lacks:
-        _say("note: the font of the pictures lacks some letters, and shows boxes for them")
+def _title(table: Table, options: _Options) -> str:
+    return options.title or Path(table.path).name.encode(errors="replace").decode()
+
+
+def _report(post: Any, findings: Findings, options: _Options) -> str:
+    from . import _report
+
+    rule = f"rule {options.rule or 'map'}"
+    chosen = f"cut into {options.clusters:,}" if options.clusters else rule
+    return _report.page(
+        post,
+        findings.table,
+        labels=findings.labels,
+        title=_title(findings.table, options),
+        unit=options.unit,
+        choices={"clusters": chosen, "tree": options.algorithm},
+        pictures=options.plot,
+    )

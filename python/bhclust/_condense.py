@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -79,12 +80,36 @@ class Shape:
     boxes: list[Box]
     forks: list[Fork]
 
+    def box_of_row(self) -> Ints:
+        """Give the number of each row's box."""
+        rows = np.concatenate([box.rows for box in self.boxes])
+        sizes = [len(box.rows) for box in self.boxes]
+        found = np.zeros(len(rows), dtype=np.int64)
+        found[rows] = np.repeat(np.arange(len(sizes)), sizes)
+        return found
+
+    def siblings(self) -> list[list[int]]:
+        """List for each box the boxes on the other side of the fork above it."""
+        below = [[place] for place in range(len(self.boxes))]
+        siblings: list[list[int]] = [[] for _ in self.boxes]
+        for fork in self.forks:
+            for side, other in (fork.sides, fork.sides[::-1]):
+                if side < len(self.boxes):
+                    siblings[side] = below[other]
+            below.append([place for side in fork.sides for place in below[side]])
+        return siblings
+
 
 def condense(tree: TreeLike, labels: Ints, max_boxes: int) -> Shape:
-    """Condense a tree to at most `max_boxes` boxes and the forks above them, in O(n)."""
+    """Condense a tree to at most `max_boxes` boxes and the forks above them.
+
+    O(n log n) in the worst case, apart from moving numbers in sorted lists.
+    """
     tops = cluster_nodes(tree, labels)
-    nodes, rest = _frontier(tree, tops, max_boxes)
-    order, start = leaf_order(tree)
+    nodes, kept, rest = _frontier(tree, tops, max_boxes)
+    by_label = _least(tree, labels).__getitem__
+    kept, rest = sorted(kept, key=by_label), sorted(rest, key=by_label)
+    order, start = leaf_order(tree, labels, [*kept, *rest])
     nodes.sort(key=lambda node: int(start[node]))
     boxes = []
     for node in nodes:
@@ -100,20 +125,23 @@ def _distinct(values: Ints) -> list[int]:
     return list(dict.fromkeys(values.tolist()))
 
 
-def roots_by_size(tree: TreeLike) -> list[int]:
-    """List the roots, the largest tree first."""
-    return sorted(tree.roots.tolist(), key=lambda root: (-int(tree.size[root]), root))
+def leaf_order(
+    tree: TreeLike, labels: Ints, roots: Sequence[int] | None = None
+) -> tuple[Ints, Ints]:
+    """List the leaves from top to bottom, and where each node's begin.
 
-
-def leaf_order(tree: TreeLike) -> tuple[Ints, Ints]:
-    """List the leaves from top to bottom (larger side first), and where each node's begin."""
+    At every fork between clusters the side comes first with which fewer pairs of clusters stand
+    against their numbers, so that the numbers run down as far as the tree allows; where both are
+    equal, the side with the least number. Within a cluster the larger side comes first.
+    """
     n = tree.n_leaves
     children = tree.children.tolist()
     size = tree.size.tolist()
+    is_turned = _turned(tree, labels)
     start = np.zeros(tree.n_nodes, dtype=np.int64)
     order = np.empty(n, dtype=np.int64)
     place = 0
-    for root in roots_by_size(tree):
+    for root in roots_by_label(tree, labels) if roots is None else roots:
         stack = [(root, place)]
         while stack:
             node, at = stack.pop()
@@ -122,12 +150,63 @@ def leaf_order(tree: TreeLike) -> tuple[Ints, Ints]:
                 order[at] = node
                 continue
             a, b = children[node - n]
-            if size[b] > size[a]:
+            if is_turned[node - n]:
                 a, b = b, a
             stack.append((a, at))
             stack.append((b, at + size[a]))
         place += size[root]
     return order, start
+
+
+def _turned(tree: TreeLike, labels: Ints) -> list[bool]:
+    """Tell for each merge whether its second side is drawn first."""
+    below = label_below(tree, labels)
+    size = tree.size.tolist()
+    numbers: dict[int, list[int]] = {}
+    turned = []
+    for node, (a, b) in enumerate(tree.children.tolist(), tree.n_leaves):
+        if below[node] >= 0:
+            turned.append(size[b] > size[a])
+            continue
+        first = numbers.pop(a, None) or [below[a]]
+        second = numbers.pop(b, None) or [below[b]]
+        # Pairs in which the second side has the lower number; these cross if the first is above.
+        crossed = _pairs_below(second, first)
+        others = len(first) * len(second) - crossed
+        is_turned = crossed > others if crossed != others else second[0] < first[0]
+        turned.append(is_turned)
+        numbers[node] = _joined(first, second)
+    return turned
+
+
+def _pairs_below(lower: list[int], upper: list[int]) -> int:
+    """Count the pairs in which the number of the first sorted list is below that of the second."""
+    if len(upper) <= len(lower):
+        return sum(bisect_left(lower, number) for number in upper)
+    return len(lower) * len(upper) - sum(bisect_left(upper, number) for number in lower)
+
+
+def _joined(first: list[int], second: list[int]) -> list[int]:
+    """Join two sorted lists, in place where one is short."""
+    few, many = sorted((first, second), key=len)
+    if 32 * len(few) > len(many):
+        return sorted(many + few)
+    for number in few:
+        insort(many, number)
+    return many
+
+
+def roots_by_label(tree: TreeLike, labels: Ints) -> list[int]:
+    """List the roots, the tree with the least label first."""
+    return sorted(tree.roots.tolist(), key=_least(tree, labels).__getitem__)
+
+
+def _least(tree: TreeLike, labels: Ints) -> list[tuple[int, int]]:
+    """Find for each node its least label, and beside it the node."""
+    least: list[int] = labels.tolist()
+    for a, b in tree.children.tolist():
+        least.append(min(least[a], least[b]))
+    return [(label, node) for node, label in enumerate(least)]
 
 
 def label_below(tree: TreeLike, labels: Ints) -> list[int]:
@@ -156,11 +235,16 @@ def cluster_nodes(tree: TreeLike, labels: Ints) -> dict[int, int]:
     return tops
 
 
-def _frontier(tree: TreeLike, tops: dict[int, int], max_boxes: int) -> tuple[list[int], list[int]]:
-    """Choose the nodes drawn as boxes, largest opened first, and the roots left for a last box."""
+def _frontier(
+    tree: TreeLike, tops: dict[int, int], max_boxes: int
+) -> tuple[list[int], list[int], list[int]]:
+    """Choose the nodes drawn as boxes, largest opened first.
+
+    With them the roots kept and the roots left for a last box.
+    """
     n = tree.n_leaves
     size = tree.size.tolist()
-    roots = roots_by_size(tree)
+    roots = sorted(tree.roots.tolist(), key=lambda root: (-size[root], root))
     keep = len(roots) if len(roots) <= max_boxes else max_boxes - 1
     boxes, rest = set(roots[:keep]), roots[keep:]
     queue = [(-size[root], root) for root in boxes if root not in tops]
@@ -172,7 +256,7 @@ def _frontier(tree: TreeLike, tops: dict[int, int], max_boxes: int) -> tuple[lis
             boxes.add(child)
             if child not in tops:
                 heapq.heappush(queue, (-size[child], child))
-    return list(boxes), rest
+    return list(boxes), roots[:keep], rest
 
 
 def _forks(tree: TreeLike, nodes: Sequence[int], first_fork: int) -> list[Fork]:
@@ -201,27 +285,3 @@ def _above(tree: TreeLike, nodes: Iterable[int]) -> list[int]:
             above.add(up)
             up = parent[up]
     return sorted(above)
-
-
-def checked_labels(post: PosteriorLike, labels: ArrayLike | None) -> Ints:
-    """Give labels as int64, by default those of the posterior's cut; refuse what cannot be some."""
-    n = post.tree.n_leaves
-    values = np.asarray(post.cut() if labels is None else labels)
-    if values.shape != (n,):
-        raise ValueError(f"labels: shape {values.shape} found, ({n},) needed: one for each row")
-    if values.dtype.kind not in "iu" or (n and values.min() < 0):
-        raise ValueError(
-            f"labels: whole numbers from 0 up are needed, as post.cut() gives them; "
-            f"{values.dtype} with smallest {values.min()} found"
-        )
-    return values.astype(np.int64)
-
-
-def checked_texts(values: Iterable[Any] | None, n: int, argument: str) -> list[str] | None:
-    """Give one line of text for each row, or None where there are no values."""
-    if values is None:
-        return None
-    texts = [" ".join(str(value).split()) for value in values]
-    if len(texts) != n:
-        raise ValueError(f"{argument}: {len(texts)} given for {n} rows; give one for each row")
-    return texts

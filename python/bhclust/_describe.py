@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,10 +15,11 @@ from ._condense import Floats, Ints, PosteriorLike, cluster_nodes
 from ._page import mixture_in_words
 from ._records import counted
 from ._sniff import Column, is_class_name
+from ._traits import Trait as Trait
+from ._traits import traits as traits
 from .io import Table
 
 _WIDTH = 92
-_YES = frozenset({"1", "yes", "y", "true", "t"})
 _KINDS = {
     "bernoulli": "yes or no",
     "categorical": "categories",
@@ -30,133 +31,6 @@ _KINDS = {
 class _PosteriorWithOmega(PosteriorLike, Protocol):
     @property
     def omega(self) -> Floats: ...
-
-
-@dataclass(frozen=True)
-class Trait:
-    """Something that sets a cluster apart: in full, in short, and how far (nats a row)."""
-
-    text: str
-    short: str
-    distance: float
-    is_lack: bool = False
-
-
-def traits(columns: Mapping[str, Column], labels: Ints, *, most: int = 4) -> list[list[Trait]]:
-    """Find what sets each cluster apart, the most telling column first.
-
-    A column tells as much as the divergence of its values in the cluster from those in the whole
-    table: Kullback and Leibler's between the shares, the Poisson means, or the normal means.
-    O(rows · columns).
-    """
-    clusters = int(labels.max()) + 1
-    if clusters == 1:
-        return [[]]
-    contrasts = [_contrast(column, labels, clusters) for column in columns.values()]
-    distances = np.array([contrast.distance for contrast in contrasts])
-    order = np.argsort(-distances, axis=0, kind="stable")[:most]
-    return [
-        [contrasts[place].trait(label) for place in places if distances[place, label] > 0.05]
-        for label, places in enumerate(order.T.tolist())
-    ]
-
-
-class _Contrast(Protocol):
-    @property
-    def distance(self) -> Floats: ...
-    def trait(self, label: int) -> Trait: ...
-
-
-def _contrast(column: Column, labels: Ints, clusters: int) -> _Contrast:
-    present = ~np.isnan(column.values)
-    values, inside = column.values[present], labels[present]
-    if column.family in ("bernoulli", "categorical"):
-        found: _Contrast = _shares_of(column, values.astype(np.int64), inside, clusters)
-    else:
-        found = _means_of(column, values, inside, clusters)
-    # What few rows of a cluster have a value for says little about it.
-    known = np.bincount(inside, minlength=clusters) / np.bincount(labels, minlength=clusters)
-    found.distance[:] *= known
-    return found
-
-
-@dataclass(frozen=True)
-class _Shares:
-    """Shares of the levels in each cluster (rows) and overall."""
-
-    column: Column
-    here: Floats
-    overall: Floats
-    level: Ints
-    distance: Floats
-
-    def trait(self, label: int) -> Trait:
-        name, levels, level = self.column.name, self.column.levels, int(self.level[label])
-        distance = float(self.distance[label])
-        if self.column.family == "bernoulli" and levels[1] in _YES:
-            short = name if level == 1 else f"{name}: no"
-            return Trait(self._text(name, label, 1), short, distance, level == 0)
-        text = self._text(f"{name} = {levels[level]}", label, level)
-        return Trait(text, f"{name}: {levels[level]}", distance)
-
-    def _text(self, what: str, label: int, level: int) -> str:
-        return f"{what} {self.here[label, level]:.0%} ({self.overall[level]:.0%} overall)"
-
-
-def _shares_of(column: Column, codes: Ints, labels: Ints, clusters: int) -> _Shares:
-    bins = len(column.levels)
-    counts = np.bincount(labels * bins + codes, minlength=clusters * bins).reshape(clusters, bins)
-    here = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    overall = counts.sum(axis=0) / max(len(codes), 1)
-    ratio = np.divide(here, overall, out=np.ones_like(here), where=here > 0)
-    terms = here * np.log(ratio)
-    return _Shares(column, here, overall, np.argmax(terms, axis=1), terms.sum(axis=1))
-
-
-@dataclass(frozen=True)
-class _Means:
-    """Means in each cluster and overall, in units of the column's largest value."""
-
-    column: Column
-    here: Floats
-    overall: float
-    scale: float
-    distance: Floats
-
-    def trait(self, label: int) -> Trait:
-        name, mean = self.column.name, float(self.here[label])
-        text = (
-            f"{name} {mean * self.scale:.3g} on average ({self.overall * self.scale:.3g} overall)"
-        )
-        short = f"{'high' if mean > self.overall else 'low'} {name}"
-        return Trait(text, short, float(self.distance[label]))
-
-
-def _means_of(column: Column, values: Floats, labels: Ints, clusters: int) -> _Means:
-    scale = float(np.abs(values).max(initial=0.0)) or 1.0
-    scaled = values / scale
-    overall = float(scaled.mean()) if len(values) else 0.0
-    counts = np.bincount(labels, minlength=clusters)
-    sums = np.bincount(labels, weights=scaled, minlength=clusters)
-    here = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
-    if column.family == "poisson" and overall > 0:
-        ratio = np.divide(here, overall, out=np.ones_like(here), where=here > 0)
-        distance = scale * (here * np.log(ratio) - here + overall)
-    else:
-        spread = float(scaled.std()) if len(values) else 0.0
-        distance = 0.5 * ((here - overall) / spread) ** 2 if spread > 0 else np.zeros(clusters)
-    return _Means(column, here, overall, scale, distance)
-
-
-def titles(found: Sequence[Sequence[Trait]]) -> list[str]:
-    """Name each cluster after what sets it apart most, and then rather by what it has."""
-    named = []
-    for label, cluster in enumerate(found):
-        others = [trait for trait in cluster[1:] if trait.distance > cluster[0].distance / 3]
-        telling = [*cluster[:1], *sorted(others, key=lambda trait: trait.is_lack)]
-        words = ", ".join(trait.short for trait in telling[:3])
-        named.append(f"{label} · {words}" if words else f"cluster {label}")
-    return named
 
 
 def certainty(post: _PosteriorWithOmega, labels: Ints) -> Floats:
@@ -253,24 +127,35 @@ def summary(findings: Findings, *, most: int | None = None) -> str:
         f"log evidence {findings.log_evidence:,.2f}",
     ]
     if findings.table.target is not None:
-        index = adjusted_rand(labels, findings.table.target)
-        lines.append(f"adjusted Rand index with the known classes {index:.2f} (1 same, 0 chance)")
+        lines += compared_in_words(labels, findings.table.target)
     largest = np.argsort(-np.bincount(labels), kind="stable")[:most]
     for label in sorted(largest.tolist()):
         lines += ["", *_cluster(findings, label)]
     lines.append("")
     if len(largest) < clusters:
-        smaller = counted(clusters - len(largest), "smaller cluster")
-        lines.append(f"and {smaller}: see summary.txt")
-    lines.append("Certainty is the mean chance that two rows of a cluster belong together.")
+        more = clusters - len(largest)
+        words = "cluster that is no larger" if more == 1 else "clusters that are no larger"
+        lines.append(f"and {more:,} more {words}: see summary.txt")
+    lines.append(certainty_in_words(labels, findings.unit))
     return "\n".join(lines)
+
+
+def compared_in_words(labels: Ints, classes: Sequence[str]) -> list[str]:
+    """Compare with two or more known classes; rows without one do not count."""
+    known = [row for row, name in enumerate(classes) if name]
+    found = [classes[row] for row in known]
+    if len(set(found)) < 2:
+        return []
+    index = adjusted_rand(labels[known], found)
+    of = "" if len(known) == len(classes) else f" of {len(known):,} rows that have one"
+    return [f"adjusted Rand index with the known classes{of} {index:.2f} (1 same, 0 chance)"]
 
 
 def _cluster(findings: Findings, label: int) -> list[str]:
     rows = np.flatnonzero(findings.labels == label)
     sure = float(findings.certainty[rows].mean())
     unit = findings.unit.removesuffix("s") if len(rows) == 1 else findings.unit
-    lines = [f"cluster {label}: {len(rows):,} {unit}, certainty {_percent(sure)}"]
+    lines = [f"cluster {label}: {len(rows):,} {unit}, certainty {percent_in_words(sure)}"]
     told = [trait.text for trait in findings.traits[label]]
     lines += _entry("set apart by", [", ".join(told)]) if told else []
     names = findings.table.row_names
@@ -283,7 +168,22 @@ def _cluster(findings: Findings, label: int) -> list[str]:
     return lines
 
 
-def _percent(share: float) -> str:
+def certainty_in_words(labels: Ints, unit: str) -> str:
+    """Say what certainty is, as far as there are clusters to which it applies."""
+    sizes = np.bincount(labels)
+    single, alone = unit.removesuffix("s"), "stands alone"
+    if len(labels) == 1:
+        return f"Certainty: there is one {single}, so it is certain."
+    if sizes.max() == 1:
+        return f"Certainty is the chance that a {single} {alone}."
+    of = "" if len(sizes) == 1 else " of a cluster"
+    told = f"Certainty is the mean chance that two {unit}{of} belong together"
+    if (sizes == 1).any():
+        told += f"; for a cluster of one {single}, the chance that it {alone}"
+    return f"{told}."
+
+
+def percent_in_words(share: float) -> str:
     """Round to whole per cent, but never up to 100%."""
     if share > 0.995:
         return "over 99%"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ._condense import Box, Floats, Shape
+from ._fonts import Script
 
 MARGIN = 14.0
 NAME_SIZE = 8.6
@@ -20,6 +21,8 @@ STRIP = 5.0
 PADDING = 9.0
 STEM = 18.0
 _NOTE_STEP = 11.0
+TITLE_STEP = 12.5
+_MOST_TITLE_LINES = 3
 _GAP = 4.0
 _BETWEEN = 9.0
 _LONGEST_NAME = 190.0
@@ -41,7 +44,6 @@ _PALETTE = (
     "#BBAAEE",
     "#C9A27E",
 )
-_WEIGHTS = ("normal", "bold")
 _BLANK = ("", "nan", "none", "<na>", "nat")
 
 
@@ -73,31 +75,43 @@ class Classes:
 
 @dataclass(frozen=True)
 class Content:
-    """What the picture says, before it is laid out."""
+    """What the picture says, before it is laid out; `words` say what sets each box apart."""
 
     shape: Shape
     names: list[str] | None
     classes: Classes | None
     titles: Sequence[str] | None
+    words: Sequence[str] | None
     title: str
     unit: str
     note: str
 
-    def box_title(self, box: Box) -> str:
-        """Heading of a box."""
+    def box_title(self, place: int) -> str:
+        """Heading of a box: which clusters it is, and what sets it apart."""
+        box = self.shape.boxes[place]
+        if self.titles is not None and not box.is_bundle:
+            return self.titles[box.labels[0]]
+        words = self.words[place] if self.words is not None else ""
         if box.trees:
-            return f"{box.trees:,} smaller trees"
-        if box.is_bundle:
-            return f"{len(box.labels):,} clusters"
-        label = box.labels[0]
-        return f"cluster {label}" if self.titles is None else self.titles[label]
+            head = f"{box.trees:,} smaller trees"
+        elif box.is_bundle:
+            head = f"{len(box.labels):,} clusters"
+        else:
+            head = f"{box.labels[0]}" if words else f"cluster {box.labels[0]}"
+        return f"{head} · {words}" if words else head
 
-    def box_names(self, box: Box, most: int) -> list[tuple[str, str]]:
-        """Names of a box's rows and their colours."""
+    def box_items(self, box: Box, most: int) -> list[tuple[str, str]]:
+        """Numbers of a bundle's clusters, and names of a box's rows, with their colours."""
+        bundled = [(f"clusters {numbers_in_words(box.labels)}", "")] if box.is_bundle else []
         if self.names is None:
-            return []
+            return bundled
         colour = self.classes.colour if self.classes else lambda _: PLAIN
-        return [(self.names[row], colour(row)) for row in box.rows[:most].tolist()]
+        named = [(self.names[row], colour(row)) for row in box.rows[:most].tolist()]
+        return [*bundled, *named]
+
+    def n_items(self, box: Box) -> int:
+        """How many items a box has in all."""
+        return box.is_bundle + (0 if self.names is None else len(box.rows))
 
     def shares(self, box: Box) -> list[tuple[str, float]]:
         """Colours of a box's classes and their shares, the largest first."""
@@ -108,43 +122,83 @@ class Content:
 
     def count(self, box: Box) -> str:
         """How many rows a box has, with the unit."""
-        rows = len(box.rows)
-        unit = self.unit.removesuffix("s") if rows == 1 else self.unit
-        return f"{rows:,} {unit}".strip()
+        return counted(len(box.rows), self.unit)
 
-    def mixture(self, box: Box) -> str:
-        """Classes of a box in words, empty without classes."""
+    def mixtures(self, box: Box) -> list[str]:
+        """Classes of a box in words, from all of them to the share of the largest."""
         if self.classes is None:
-            return ""
-        counts = Counter(self.classes.of_row[row] for row in box.rows.tolist())
-        return mixture_in_words(counts)
+            return []
+        counts = Counter(self.classes.of_row[row] or "unknown" for row in box.rows.tolist())
+        return mixtures_in_words(counts)
+
+
+def counted(number: int, unit: str) -> str:
+    """Write a number of things, whose name is given in the plural."""
+    return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}".strip()
+
+
+def numbers_in_words(numbers: Sequence[int], most: int = 12) -> str:
+    """Write numbers in order, runs of them with a dash: "3, 7-9"."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    shown = [
+        f"{low}" if low == high else f"{low}, {high}" if high == low + 1 else f"{low}\u2013{high}"
+        for low, high in runs[:most]
+    ]
+    return ", ".join(shown) + (", …" if len(runs) > most else "")
+
+
+def mixtures_in_words(counts: Counter[str]) -> list[str]:
+    """Say how many there are of each class, in ever fewer words."""
+    whole = mixture_in_words(counts)
+    if len(counts) == 1:
+        return [whole]
+    (name, count), *rest = counts.most_common()
+    least = f"{count / sum(counts.values()):.0%} {_class_name(name)}"
+    others = sum(number for _, number in rest)
+    shorter = [f"{_of_class(name, count)}, {others:,} of {len(rest)} others"] if rest[1:] else []
+    return [whole, *shorter, least]
 
 
 def mixture_in_words(counts: Counter[str]) -> str:
     """Say how many there are of each class: "13 fish, 1 reptile", or "all fish"."""
-    named = [(name if name[:1].isalpha() else f"class {name}", n) for name, n in counts.items()]
-    named.sort(key=lambda item: -item[1])
-    if len(named) == 1:
-        return f"all {named[0][0]}"
-    return ", ".join(
-        f"{count:,} of {name}" if name.startswith("class ") else f"{count:,} {name}"
-        for name, count in named
-    )
+    if len(counts) == 1:
+        name, count = next(iter(counts.items()))
+        return _class_name(name) if count == 1 else f"all {_class_name(name)}"
+    return ", ".join(_of_class(name, count) for name, count in counts.most_common())
+
+
+def _class_name(name: str) -> str:
+    return name if name[:1].isalpha() else f"class {name}"
+
+
+def _of_class(name: str, count: int) -> str:
+    named = _class_name(name)
+    return f"{count:,} {named}" if named == name else f"{count:,} of {named}"
 
 
 class Ruler:
     """Measures words in points, without a figure, as the sum of their letters' widths."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: Script) -> None:
         from matplotlib.font_manager import FontProperties
         from matplotlib.textpath import text_to_path
 
         self._path = text_to_path
-        self._fonts = {weight: FontProperties(size=100, weight=weight) for weight in _WEIGHTS}
+        self.script = script
+        self._fonts = {
+            weight: FontProperties(family=families, size=100, weight=weight)
+            for weight, families in script.families.items()
+        }
         self._letters: dict[tuple[str, str], float] = {}
 
     def width(self, text: str, size: float, weight: str = "normal") -> float:
         """Width of a line of text."""
+        weight = self.script.weight(text, weight)
         return size / 100 * sum(self._letter(letter, weight) for letter in text)
 
     def _letter(self, letter: str, weight: str) -> float:
@@ -172,15 +226,17 @@ class Ruler:
                 high = middle - 1
         return text[:low].rstrip() + "…"
 
-    def wrap(self, text: str, size: float, room: float) -> list[str]:
-        """Break a text into lines that fit."""
+    def wrap(
+        self, pieces: Sequence[str], size: float, room: float, weight: str = "normal"
+    ) -> list[str]:
+        """Set pieces of text, such as its words, into lines that fit, as far as the pieces do."""
         lines: list[str] = []
-        for word in text.split():
-            longer = f"{lines[-1]} {word}" if lines else word
-            if lines and self.width(longer, size) <= room:
+        for piece in pieces:
+            longer = f"{lines[-1]} {piece}" if lines else piece
+            if lines and self.width(longer, size, weight) <= room:
                 lines[-1] = longer
             else:
-                lines.append(word)
+                lines.append(piece)
         return lines
 
 
@@ -196,7 +252,7 @@ class Pill:
 
 
 def _pill(ruler: Ruler, text: str, colour: str, room: float) -> Pill:
-    short = ruler.shorten(text, NAME_SIZE, min(room - 10, _LONGEST_NAME))
+    short = ruler.shorten(text, NAME_SIZE, min(room - 10, _LONGEST_NAME) if colour else room - 10)
     return Pill(short, colour, 0.0, 0.0, ruler.width(short, NAME_SIZE) + 10)
 
 
@@ -215,6 +271,19 @@ def _flow(
         pills.append(replace(pill, x=x, y=line * LINE_STEP))
         x += pill.width + _GAP
     return pills if len(pills) == total else _with_rest(ruler, pills, room, total)
+
+
+def _one_line(ruler: Ruler, items: Sequence[tuple[str, str]], room: float) -> list[Pill] | None:
+    """Set words into one line, or None where they do not fit."""
+    pills: list[Pill] = []
+    x = 0.0
+    for text, colour in items:
+        pill = _pill(ruler, text, colour, math.inf)
+        if x + pill.width > room:
+            return None
+        pills.append(replace(pill, x=x))
+        x += pill.width + _GAP
+    return pills
 
 
 def _with_rest(ruler: Ruler, pills: list[Pill], room: float, total: int) -> list[Pill]:
@@ -236,13 +305,18 @@ def _lines(pills: Sequence[Pill]) -> int:
 class BoxPlace:
     """A box at its place; the pills' places are relative to the first line of names."""
 
-    title: str
+    title: list[str]
     count: str
     pills: list[Pill]
     y: float
     height: float
     shares: list[tuple[str, float]]
     is_bundle: bool
+
+    @property
+    def head(self) -> float:
+        """Height of the title."""
+        return HEAD + TITLE_STEP * (len(self.title) - 1)
 
 
 @dataclass(frozen=True)
@@ -265,26 +339,52 @@ class Page:
         return self.left - STEM - (level - 0.5) * self.step
 
 
-def _place_box(ruler: Ruler, content: Content, box: Box, room: float, max_lines: int) -> BoxPlace:
-    items = content.box_names(box, 60 * max_lines)
-    total = len(box.rows) if items else 0
-    title, count = content.box_title(box), content.count(box)
-    title_width = ruler.width(title, TITLE_SIZE, "bold")
-    left_over = room - title_width - ruler.width(count, SMALL_SIZE) - 24
-    beside = _flow(ruler, items, left_over, 1, total) if left_over > 80 else []
-    is_low = len(beside) == total and all(pill.colour for pill in beside)
-    if is_low:
-        pills = [replace(pill, x=pill.x + title_width + 12, y=2.2 - HEAD) for pill in beside]
-        left_over -= beside[-1].x + beside[-1].width if beside else 0.0
-    else:
-        pills = _flow(ruler, items, room, max_lines, total)
-    mixture = content.mixture(box) if len(box.rows) > 1 else ""
-    if mixture and ruler.width(f": {mixture}", SMALL_SIZE) <= left_over:
-        count = f"{count}: {mixture}"
+def _place_box(ruler: Ruler, content: Content, place: int, room: float, max_lines: int) -> BoxPlace:
+    box = content.shape.boxes[place]
+    items, total = content.box_items(box, 60 * max_lines), content.n_items(box)
+    count = _count_that_fits(ruler, content, box, room, content.box_title(place))
     title_room = room - ruler.width(count, SMALL_SIZE) - 10
-    title = ruler.shorten(title, TITLE_SIZE, title_room, "bold")
-    height = HEAD + 5 if is_low else HEAD + _lines(pills) * LINE_STEP + 7
-    return BoxPlace(title, count, pills, 0.0, height, content.shares(box), box.is_bundle)
+    title = _title_lines(ruler, content.box_title(place), title_room)
+    found = BoxPlace(title, count, [], 0.0, 0.0, content.shares(box), box.is_bundle)
+    title_width = ruler.width(title[0], TITLE_SIZE, "bold")
+    left_over = title_room - title_width - 14
+    beside = _one_line(ruler, items, left_over) if len(title) == 1 else None
+    if len(items) == total and beside is not None:
+        pills = [replace(pill, x=pill.x + title_width + 12, y=2.2 - HEAD) for pill in beside]
+        return replace(found, pills=pills, height=HEAD + 5)
+    pills = _flow(ruler, items, room, max_lines, total)
+    return replace(found, pills=pills, height=found.head + _lines(pills) * LINE_STEP + 7)
+
+
+def _count_that_fits(ruler: Ruler, content: Content, box: Box, room: float, title: str) -> str:
+    """Choose the longest account of a box's classes that leaves the title one line, or two."""
+    count, mixtures = content.count(box), content.mixtures(box)
+    left_over = room - ruler.width(title, TITLE_SIZE, "bold") - 10
+    for enough in (left_over, 0.5 * room):
+        for mixture in mixtures:
+            if ruler.width(f"{count}: {mixture}", SMALL_SIZE) <= enough:
+                return f"{count}: {mixture}"
+    if mixtures:
+        return f"{count}: {ruler.shorten(mixtures[-1], SMALL_SIZE, 0.4 * room)}"
+    return ruler.shorten(count, SMALL_SIZE, 0.6 * room)
+
+
+def _pieces(ruler: Ruler, title: str, room: float) -> list[str]:
+    """Break a title behind its commas, and where this is not enough into words."""
+    pieces = []
+    for piece in title.replace(", ", ",\n").split("\n"):
+        fits = ruler.width(piece, TITLE_SIZE, "bold") <= room
+        pieces += [piece] if fits else piece.split()
+    return pieces
+
+
+def _title_lines(ruler: Ruler, title: str, room: float) -> list[str]:
+    lines = ruler.wrap(_pieces(ruler, title, room), TITLE_SIZE, room, "bold")[:_MOST_TITLE_LINES]
+    lines = lines or [""]
+    if len(lines) == _MOST_TITLE_LINES:
+        before = len(" ".join(lines[:-1]))
+        lines[-1] = title[before:].strip()
+    return [ruler.shorten(line, TITLE_SIZE, room, "bold") for line in lines]
 
 
 def _legend(ruler: Ruler, content: Content, room: float) -> list[Pill]:
@@ -304,11 +404,11 @@ def lay_out(ruler: Ruler, content: Content, width: float, max_lines: int) -> Pag
     y = legend_y + (_lines(legend) * LINE_STEP + 8 if legend else 0)
     room = width - left - MARGIN - STRIP - 2 * PADDING
     boxes = []
-    for box in content.shape.boxes:
-        place = replace(_place_box(ruler, content, box, room, max_lines), y=y)
+    for number in range(len(content.shape.boxes)):
+        place = replace(_place_box(ruler, content, number, room, max_lines), y=y)
         boxes.append(place)
         y += place.height + _BETWEEN
-    note = ruler.wrap(content.note, SMALL_SIZE, 0.95 * (width - 2 * MARGIN))
+    note = ruler.wrap(content.note.split(), SMALL_SIZE, 0.95 * (width - 2 * MARGIN))
     height = y + _NOTE_STEP * len(note) + MARGIN - _BETWEEN + (5 if note else 0)
     return Page(width, height, left, step, content.title, legend, legend_y, boxes, note, y + 5)
 

@@ -5,7 +5,9 @@ matplotlib is imported when a function is called, never before, and nothing is k
 
 from __future__ import annotations
 
+import io
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
@@ -13,32 +15,45 @@ from typing import IO, TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from . import _page
+from ._arguments import (
+    checked_axes,
+    checked_format,
+    checked_labels,
+    checked_post,
+    checked_text,
+    checked_texts,
+)
 from ._condense import (
     Box,
     Floats,
     Ints,
     PosteriorLike,
     Shape,
-    checked_labels,
-    checked_texts,
+    cluster_nodes,
     condense,
     label_below,
     leaf_order,
 )
+from ._fonts import Script
 from ._page import BoxPlace, Classes, Content, Page, Pill, Ruler, odds_in_words
+from .options import check_count, check_number
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Callable
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from . import _heatmap
+
 __all__ = [
     "condensed_tree",
     "dendrogram",
+    "heatmap",
     "odds_in_words",
     "save_condensed_tree",
     "save_dendrogram",
+    "save_heatmap",
 ]
 
 _INK = "#22282f"
@@ -50,6 +65,10 @@ _EDGE = "#d5dae0"
 # Dark enough for lines on white, told apart with any colour vision (after Okabe and Ito).
 _LINES = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07800", "#3D8FBF")
 _TALLEST = 1500.0
+_TALLEST_DENDROGRAM = 14_400.0
+_MOST_NAMED = 120
+# Letters that pictures hold beside those of the table.
+_OURS = "·…\u2013"
 
 
 def _need_matplotlib() -> None:
@@ -62,6 +81,7 @@ def _need_matplotlib() -> None:
 def condensed_tree(
     post: PosteriorLike,
     *,
+    X: Any = None,
     labels: ArrayLike | None = None,
     names: Iterable[Any] | None = None,
     classes: Iterable[Any] | None = None,
@@ -77,6 +97,9 @@ def condensed_tree(
     ----------
     post : Posterior
         The posterior of the tree to draw.
+    X : array-like, DataFrame, mapping, CSR matrix or Table, n rows, optional
+        The rows: boxes are headed by what sets them apart from the others and from their sibling.
+        The columns may be others than those clustered on.
     labels : array of int, shape (n,), optional
         A cut of the tree; by default ``post.cut()``.
     names : sequence, length n, optional
@@ -87,7 +110,7 @@ def condensed_tree(
         Axes to draw on. The type is set for their size at the time of the call. Without axes a
         figure of the size that the content needs is made with pyplot.
     titles : sequence of str, optional
-        One title for each cluster; by default ``cluster 0``, ``cluster 1``, …
+        One title for each cluster, in place of what `X` says of it.
     title : str, optional
         Title of the picture.
     unit : str, default "rows"
@@ -102,12 +125,13 @@ def condensed_tree(
 
     Raises
     ------
-    ValueError
-        If labels, names or classes do not have one entry for each row, or if the labels are not
-        a cut of the tree.
+    ValueError, TypeError
+        If X, labels, names or classes do not have one entry for each row, if the labels are not
+        a cut of the tree, or if an argument is something else than it should be.
     """
-    content = _content(post, labels, names, classes, titles, title, unit, max_boxes)
-    ruler = Ruler()
+    _need_matplotlib()
+    checked_axes(ax)
+    content, ruler = _content(post, X, labels, names, classes, titles, title, unit, max_boxes)
     if ax is None:
         width = _page.natural_width(content.shape)
         page, scale = _page.best_page(ruler, content, width, _TALLEST), 1.0
@@ -116,7 +140,8 @@ def condensed_tree(
     else:
         page, scale = _fit_into(ruler, content, ax)
     width, height = _size_in_points(ax)
-    _draw_page(_Pen(ax, width / scale, height / scale, scale), page, content.shape, post.log_odds)
+    pen = _Pen(ax, width / scale, height / scale, scale, ruler.script)
+    _draw_page(pen, page, content.shape, post.log_odds)
     return ax
 
 
@@ -124,6 +149,7 @@ def save_condensed_tree(
     destination: str | os.PathLike[str] | IO[bytes],
     post: PosteriorLike,
     *,
+    X: Any = None,
     labels: ArrayLike | None = None,
     names: Iterable[Any] | None = None,
     classes: Iterable[Any] | None = None,
@@ -131,7 +157,7 @@ def save_condensed_tree(
     title: str = "",
     unit: str = "rows",
     max_boxes: int = 24,
-    file_format: str = "png",
+    file_format: str | None = None,
     dpi: float = 150.0,
 ) -> None:
     """Write the picture of `condensed_tree` to a file, without pyplot and without a display.
@@ -140,25 +166,55 @@ def save_condensed_tree(
     ----------
     destination : path or binary file
         Where the picture goes.
-    post, labels, names, classes, titles, title, unit, max_boxes
+    post, X, labels, names, classes, titles, title, unit, max_boxes
         As in `condensed_tree`.
-    file_format : str, default "png"
-        Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``.
+    file_format : str, optional
+        Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``. By default the ending of the
+        destination, or else PNG.
     dpi : float, default 150
         Dots per inch.
     """
-    content = _content(post, labels, names, classes, titles, title, unit, max_boxes)
-    width = _page.natural_width(content.shape)
-    page = _page.best_page(Ruler(), content, width, _TALLEST)
-    size = page.width, page.height
-    figure = _bare_figure(*size)
-    ax = _axes(figure, size)
-    _draw_page(_Pen(ax, page.width, page.height, 1.0), page, content.shape, post.log_odds)
-    figure.savefig(destination, format=file_format, dpi=dpi)
+
+    def draw() -> Figure:
+        content, ruler = _content(post, X, labels, names, classes, titles, title, unit, max_boxes)
+        width = _page.natural_width(content.shape)
+        page = _page.best_page(ruler, content, width, _TALLEST)
+        size = page.width, page.height
+        figure = _bare_figure(*size)
+        pen = _Pen(_axes(figure, size), *size, 1.0, ruler.script)
+        _draw_page(pen, page, content.shape, post.log_odds)
+        return figure
+
+    _save(draw, destination, file_format, dpi)
+
+
+def _save(
+    draw: Callable[[], Figure],
+    destination: str | os.PathLike[str] | IO[bytes],
+    file_format: str | None,
+    dpi: float,
+) -> None:
+    """Write a figure, the same bytes every time; a file appears when it is whole."""
+    _need_matplotlib()
+    import matplotlib as mpl
+
+    kind = checked_format(destination, file_format)
+    if not 0 < check_number("dpi", dpi) < math.inf:
+        raise ValueError(f"dpi is {dpi!r}; it must be a finite number above 0")
+    undated = {"svg": {"Date": None}, "svgz": {"Date": None}, "pdf": {"CreationDate": None}}
+    picture = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "bhclust"}):
+        draw().savefig(picture, format=kind, dpi=dpi, metadata=undated.get(kind))
+    if not isinstance(destination, (str, os.PathLike)):
+        destination.write(picture.getvalue())
+        return
+    with open(destination, "wb") as file:
+        file.write(picture.getvalue())
 
 
 def _content(
     post: PosteriorLike,
+    X: Any,
     labels: ArrayLike | None,
     names: Iterable[Any] | None,
     classes: Iterable[Any] | None,
@@ -166,27 +222,57 @@ def _content(
     title: str,
     unit: str,
     max_boxes: int,
-) -> Content:
-    _need_matplotlib()
-    if max_boxes < 2:
-        raise ValueError(f"max_boxes: {max_boxes} given; at least 2 are needed")
+) -> tuple[Content, Ruler]:
+    checked_post(post)
+    check_count("max_boxes", max_boxes, 2)
     n = post.tree.n_leaves
     flat = checked_labels(post, labels)
-    if titles is not None and len(titles) <= flat.max():
-        raise ValueError(
-            f"titles: {len(titles)} given for {flat.max() + 1} clusters; give one for each cluster"
-        )
     shape = condense(post.tree, flat, max_boxes)
     known = checked_texts(classes, n, "classes")
-    return Content(
+    rows = checked_texts(names, n, "names")
+    told = _checked_titles(titles, int(flat.max()) + 1)
+    words = None if X is None else _box_words(post, X, shape)
+    heading, unit = checked_text(title, "title"), checked_text(unit, "unit")
+    script = Script.of(
+        [*(rows or ()), *(known or ()), *(told or words or ()), heading, unit, _OURS]
+    )
+
+    def clean(texts: Sequence[str] | None) -> list[str] | None:
+        return None if texts is None else [script.clean(text) for text in texts]
+
+    shown = clean(known)
+    content = Content(
         shape=shape,
-        names=checked_texts(names, n, "names"),
-        classes=None if known is None else Classes.of(known),
-        titles=titles,
-        title=title,
-        unit=unit,
+        names=clean(rows),
+        classes=None if shown is None else Classes.of(shown),
+        titles=clean(told),
+        words=clean(words),
+        title=script.clean(heading),
+        unit=script.clean(unit),
         note=_page.note_in_words(shape, post.log_odds),
     )
+    return content, Ruler(script)
+
+
+def _checked_titles(titles: Sequence[str] | None, n_clusters: int) -> list[str] | None:
+    if titles is None:
+        return None
+    if isinstance(titles, str):
+        raise TypeError(f"titles is one text; give {n_clusters} of them, one for each cluster")
+    told = [" ".join(str(title).split()) for title in titles]
+    if len(told) < n_clusters:
+        raise ValueError(
+            f"titles: {len(told)} given for {n_clusters} clusters; give one for each cluster"
+        )
+    return told
+
+
+def _box_words(post: PosteriorLike, X: Any, shape: Shape) -> list[str]:
+    from ._cells import columns_of
+    from ._traits import box_words
+
+    box_of_row = shape.box_of_row()
+    return box_words(columns_of(X, post, box_of_row), box_of_row, shape.siblings())
 
 
 def _fit_into(ruler: Ruler, content: Content, ax: Axes) -> tuple[Page, float]:
@@ -233,15 +319,17 @@ def _axes(
 class _Pen:
     """Draws on axes whose units are points (times a scale), y growing downwards."""
 
-    def __init__(self, ax: Axes, width: float, height: float, scale: float) -> None:
+    def __init__(self, ax: Axes, width: float, height: float, scale: float, script: Script) -> None:
         self.ax = ax
         self.scale = scale
+        self.script = script
         ax.set_xlim(0, width)
         ax.set_ylim(height, 0)
         ax.set_axis_off()
 
     def text(self, x: float, y: float, words: str, size: float, **style: Any) -> None:
-        style = {"color": _INK, "va": "center_baseline", **style}
+        face = self.script.face(words, style.pop("weight", "normal"))
+        style = {"color": _INK, "va": "center_baseline", **face, **style}
         self.ax.text(x, y, words, fontsize=size * self.scale, parse_math=False, **style)
 
     def pill(self, pill: Pill, x: float, y: float) -> None:
@@ -281,11 +369,15 @@ class _Pen:
         self.ax.add_patch(frame)
         self._strip(box, left, frame)
         middle = box.y + min(_page.HEAD / 2 + 2.5, box.height / 2)
+        if not box.pills:
+            middle = box.y + box.height / 2 - (box.head - _page.HEAD) / 2
         x, end = left + _page.STRIP + _page.PADDING, right - _page.PADDING
-        self.text(x, middle, box.title, _page.TITLE_SIZE, weight="bold")
+        for number, line in enumerate(box.title):
+            y = middle + number * _page.TITLE_STEP
+            self.text(x, y, line, _page.TITLE_SIZE, weight="bold")
         self.text(end, middle, box.count, _page.SMALL_SIZE, color=_FAINT, ha="right")
         for pill in box.pills:
-            self.pill(pill, x, box.y + _page.HEAD + 2)
+            self.pill(pill, x, box.y + box.head + 2)
 
     def _strip(self, box: BoxPlace, left: float, frame: Any) -> None:
         from matplotlib.patches import Rectangle
@@ -392,10 +484,12 @@ def dendrogram(
 
     Raises
     ------
-    ValueError
-        If labels or names do not have one entry for each row, or if the labels are not a cut of
-        the tree.
+    ValueError, TypeError
+        If labels or names do not have one entry for each row, if the labels are not a cut of the
+        tree, or if an argument is something else than it should be.
     """
+    _need_matplotlib()
+    checked_axes(ax)
     plan = _plan(post, labels, names, max_leaves)
     if ax is None:
         ax = _axes(_pyplot_figure(*plan.size), plan.size, plan.margins)
@@ -410,7 +504,7 @@ def save_dendrogram(
     names: Iterable[Any] | None = None,
     labels: ArrayLike | None = None,
     max_leaves: int = 150,
-    file_format: str = "png",
+    file_format: str | None = None,
     dpi: float = 150.0,
 ) -> None:
     """Write the picture of `dendrogram` to a file, without pyplot and without a display.
@@ -421,15 +515,20 @@ def save_dendrogram(
         Where the picture goes.
     post, names, labels, max_leaves
         As in `dendrogram`.
-    file_format : str, default "png"
-        Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``.
+    file_format : str, optional
+        Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``. By default the ending of the
+        destination, or else PNG.
     dpi : float, default 150
         Dots per inch.
     """
-    plan = _plan(post, labels, names, max_leaves)
-    figure = _bare_figure(*plan.size)
-    _draw_dendrogram(_axes(figure, plan.size, plan.margins), post, plan)
-    figure.savefig(destination, format=file_format, dpi=dpi)
+
+    def draw() -> Figure:
+        plan = _plan(post, labels, names, max_leaves)
+        figure = _bare_figure(*plan.size)
+        _draw_dendrogram(_axes(figure, plan.size, plan.margins), post, plan)
+        return figure
+
+    _save(draw, destination, file_format, dpi)
 
 
 @dataclass(frozen=True)
@@ -438,6 +537,7 @@ class _Plan:
 
     labels: Ints
     names: list[str]
+    script: Script
     shape: Shape | None
     size: tuple[float, float]
     margins: tuple[float, float, float, float]
@@ -449,24 +549,28 @@ def _plan(
     names: Iterable[Any] | None,
     max_leaves: int,
 ) -> _Plan:
-    _need_matplotlib()
+    checked_post(post)
+    check_count("max_leaves", max_leaves)
     n = post.tree.n_leaves
     flat = checked_labels(post, labels)
     texts = checked_texts(range(n) if names is None else names, n, "names") or []
     shape = condense(post.tree, flat, 40)
     if n > max_leaves:
-        return _Plan(flat, [], shape, (640.0, 574.0), (16.0, 134.0, 40.0, 14.0))
-    ruler = Ruler()
-    texts = [ruler.shorten(text, 8.0, 140.0) for text in texts]
+        script = Script.of([_OURS])
+        return _Plan(flat, [], script, shape, (640.0, 574.0), (16.0, 152.0, 40.0, 14.0))
+    script = Script.of([*texts, _OURS])
+    ruler = Ruler(script)
+    texts = [ruler.shorten(script.clean(text), 8.0, 140.0) for text in texts]
     beside = max(ruler.width(text, 8.0) for text in texts) + 14
-    return _Plan(flat, texts, None, (640.0, 11.5 * n + 54), (16.0, beside, 40.0, 14.0))
+    size = (640.0, min(11.5 * n + 54, _TALLEST_DENDROGRAM))
+    return _Plan(flat, texts, script, None, size, (16.0, beside, 40.0, 14.0))
 
 
 def _draw_dendrogram(ax: Axes, post: PosteriorLike, plan: _Plan) -> None:
     if plan.shape is None:
-        _draw_rows(ax, post, plan.labels, plan.names)
+        _draw_rows(ax, post, plan)
     else:
-        _draw_wedges(ax, post, plan.shape)
+        _draw_wedges(ax, post, plan.shape, plan.script)
     _dress(ax)
 
 
@@ -505,12 +609,12 @@ def _across(post: PosteriorLike) -> list[float]:
     return across
 
 
-def _draw_rows(ax: Axes, post: PosteriorLike, labels: Ints, names: list[str]) -> None:
+def _draw_rows(ax: Axes, post: PosteriorLike, plan: _Plan) -> None:
     from matplotlib.collections import LineCollection
 
-    tree, across = post.tree, _across(post)
+    tree, labels, across = post.tree, plan.labels, _across(post)
     n = tree.n_leaves
-    order, _ = leaf_order(tree)
+    order, _ = leaf_order(tree, labels)
     turn = {label: place for place, label in enumerate(dict.fromkeys(labels[order].tolist()))}
     y = [0.0] * tree.n_nodes
     for place, row in enumerate(order.tolist()):
@@ -527,15 +631,37 @@ def _draw_rows(ax: Axes, post: PosteriorLike, labels: Ints, names: list[str]) ->
     size = min(8.0, 0.75 * _size_in_points(ax)[1] / n)
     if size < 3.0:
         return
-    for row, name in enumerate(names):
-        _beside(ax, y[row], name, size, _hue(turn[int(labels[row])]))
+    room = 20.0 / _size_in_points(ax)[0]
+    for node, label in cluster_nodes(tree, labels).items():
+        up = int(tree.parent[node])
+        if up < 0 or across[up] - across[node] > room:
+            _on_stem(ax, (across[node], y[node]), f"{label}", size, _hue(turn[label]))
+    for row, name in enumerate(plan.names):
+        _beside(ax, y[row], name, size, _hue(turn[int(labels[row])]), plan.script)
+
+
+def _on_stem(ax: Axes, place: tuple[float, float], words: str, size: float, colour: str) -> None:
+    """Write a cluster's number on the line that leads to it."""
+    ax.annotate(
+        words,
+        place,
+        xytext=(-9.0, 0.0),
+        textcoords="offset points",
+        fontsize=size,
+        color=colour,
+        weight="bold",
+        ha="center",
+        va="center_baseline",
+        annotation_clip=False,
+        bbox={"boxstyle": "round,pad=0.15", "facecolor": _PAPER, "edgecolor": "none"},
+    )
 
 
 def _hue(turn: int) -> str:
     return _LINES[turn % len(_LINES)]
 
 
-def _beside(ax: Axes, y: float, words: str, size: float, colour: str) -> None:
+def _beside(ax: Axes, y: float, words: str, size: float, colour: str, script: Script) -> None:
     ax.annotate(
         words,
         (0.0, y),
@@ -543,13 +669,14 @@ def _beside(ax: Axes, y: float, words: str, size: float, colour: str) -> None:
         textcoords="offset points",
         fontsize=size,
         color=colour,
+        **script.face(words),
         va="center",
         annotation_clip=False,
         parse_math=False,
     )
 
 
-def _draw_wedges(ax: Axes, post: PosteriorLike, shape: Shape) -> None:
+def _draw_wedges(ax: Axes, post: PosteriorLike, shape: Shape, script: Script) -> None:
     from matplotlib.collections import LineCollection, PolyCollection
 
     across = _across(post)
@@ -564,7 +691,7 @@ def _draw_wedges(ax: Axes, post: PosteriorLike, shape: Shape) -> None:
         bottom += tall
         tip, half = (max(x[-1], 0.004), y[-1]), 0.42 * tall
         wedges.append([tip, (0.0, y[-1] - half), (0.0, y[-1] + half)])
-        _beside(ax, y[-1], _wedge_words(box), 8.0, _hue(turn))
+        _beside(ax, y[-1], _wedge_words(box), 8.0, _hue(turn), script)
     for fork in shape.forks:
         a, b = fork.sides
         x.append(across[fork.node])
@@ -577,11 +704,11 @@ def _draw_wedges(ax: Axes, post: PosteriorLike, shape: Shape) -> None:
 
 
 def _wedge_words(box: Box) -> str:
-    rows = f"{len(box.rows):,} row{'s' if len(box.rows) > 1 else ''}"
+    rows = _page.counted(len(box.rows), "rows")
     if box.trees:
         return f"{box.trees:,} smaller trees · {rows}"
     if box.is_bundle:
-        return f"{len(box.labels):,} clusters · {rows}"
+        return f"clusters {_page.numbers_in_words(box.labels, 2)} · {rows}"
     return f"cluster {box.labels[0]} · {rows}"
 
 
@@ -600,3 +727,145 @@ def _dress(ax: Axes) -> None:
     ax.set_yticks([])
     for side in ("left", "right", "top", "bottom"):
         ax.spines[side].set_visible(False)
+
+
+def heatmap(
+    post: PosteriorLike,
+    X: Any,
+    *,
+    labels: ArrayLike | None = None,
+    names: Iterable[Any] | None = None,
+    classes: Iterable[Any] | None = None,
+    ax: Axes | None = None,
+    title: str = "",
+    unit: str = "rows",
+    max_boxes: int = 40,
+    max_columns: int = 60,
+) -> Axes:
+    """Draw the table with its rows in the order of the tree, and the tree of the clusters beside.
+
+    Every column is shown on its own scale, from dark (low) to light (high); a column of categories
+    becomes one for each level. The cells of large clusters are averaged over neighbouring rows.
+
+    Parameters
+    ----------
+    post : Posterior
+        The posterior of the tree to draw.
+    X : array-like, DataFrame, mapping, CSR matrix or Table, n rows
+        The rows. The columns may be others than those clustered on.
+    labels : array of int, shape (n,), optional
+        A cut of the tree; by default ``post.cut()``.
+    names : sequence, length n, optional
+        Names of the rows, shown where there is room for them.
+    classes : sequence, length n, optional
+        Known classes of the rows, shown as a strip beside the cells.
+    ax : Axes, optional
+        Axes to draw on; by default a figure of the needed size is made with pyplot.
+    title : str, optional
+        Title of the picture.
+    unit : str, default "rows"
+        What the rows are, in the plural.
+    max_boxes : int, default 40
+        Where there are more clusters, small branches are drawn as one.
+    max_columns : int, default 60
+        Of more columns those are drawn that differ most between the clusters.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If X, labels, names or classes do not have one entry for each row, if the labels are not a
+        cut of the tree, or if an argument is something else than it should be.
+    """
+    from . import _heatmap
+
+    _need_matplotlib()
+    checked_axes(ax)
+    found, ruler = _map(post, X, labels, names, classes, title, unit, max_boxes, max_columns)
+    if ax is None:
+        size = found.natural_size(ruler)
+        ax = _axes(_pyplot_figure(*size), size)
+    _heatmap.draw(ax, found, ruler, _size_in_points(ax), post.log_odds)
+    return ax
+
+
+def save_heatmap(
+    destination: str | os.PathLike[str] | IO[bytes],
+    post: PosteriorLike,
+    X: Any,
+    *,
+    labels: ArrayLike | None = None,
+    names: Iterable[Any] | None = None,
+    classes: Iterable[Any] | None = None,
+    title: str = "",
+    unit: str = "rows",
+    max_boxes: int = 40,
+    max_columns: int = 60,
+    file_format: str | None = None,
+    dpi: float = 150.0,
+) -> None:
+    """Write the picture of `heatmap` to a file, without pyplot and without a display.
+
+    Parameters
+    ----------
+    destination : path or binary file
+        Where the picture goes.
+    post, X, labels, names, classes, title, unit, max_boxes, max_columns
+        As in `heatmap`.
+    file_format : str, optional
+        Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``. By default the ending of the
+        destination, or else PNG.
+    dpi : float, default 150
+        Dots per inch.
+    """
+    from . import _heatmap
+
+    def draw() -> Figure:
+        found, ruler = _map(post, X, labels, names, classes, title, unit, max_boxes, max_columns)
+        size = found.natural_size(ruler)
+        figure = _bare_figure(*size)
+        _heatmap.draw(_axes(figure, size), found, ruler, size, post.log_odds)
+        return figure
+
+    _save(draw, destination, file_format, dpi)
+
+
+def _map(
+    post: PosteriorLike,
+    X: Any,
+    labels: ArrayLike | None,
+    names: Iterable[Any] | None,
+    classes: Iterable[Any] | None,
+    title: str,
+    unit: str,
+    max_boxes: int,
+    max_columns: int,
+) -> tuple[_heatmap.Map, Ruler]:
+    from ._cells import columns_of
+    from ._heatmap import Field, Map, field_of
+
+    checked_post(post)
+    check_count("max_boxes", max_boxes, 2)
+    check_count("max_columns", max_columns)
+    n = post.tree.n_leaves
+    shape = condense(post.tree, checked_labels(post, labels), max_boxes)
+    rows = checked_texts(names, n, "names") if n <= _MOST_NAMED else None
+    known = checked_texts(classes, n, "classes")
+    boxes = shape.box_of_row()
+    field = field_of(columns_of(X, post, boxes), boxes, max_columns)
+    heading, unit = checked_text(title, "title"), checked_text(unit, "unit")
+    named = [*(rows or ()), *(known or ())]
+    script = Script.of([*named, *field.names, heading, unit, _OURS])
+    found = Map(
+        shape=shape,
+        field=Field(field.cells, [script.clean(name) for name in field.names], field.left_out),
+        names=None if rows is None else [script.clean(name) for name in rows],
+        classes=None if known is None else Classes.of(list(map(script.clean, known))),
+        title=script.clean(heading),
+        unit=script.clean(unit),
+    )
+    return found, Ruler(script)
