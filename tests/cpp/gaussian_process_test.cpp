@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -211,6 +212,25 @@ TEST_CASE("GaussianProcess: tables with holes, and what the fast scores take") {
   for (auto hard : gaussian::hard(45, 5)) {
     for (std::size_t c = 0; c < hard.cells.size(); c += 7) hard.cells[c] = nan_cell;
     gaussian::check_store(GaussianProcess::from_data(hard.view()), hard, 1e-9);
+  }
+}
+
+TEST_CASE("GaussianProcess: two rows score the same whichever is asked about the other") {
+  using bhclust::detail::evidence_score;
+  auto t = gaussian::mixture(30, 5, 33);
+  for (int holes = 0; holes < 2; ++holes) {
+    for (std::size_t c = 0; holes == 1 && c < t.cells.size(); c += 7) t.cells[c] = nan_cell;
+    const auto store =
+        bhclust::detail::make_store<evidence_score>(bhclust::bind(smooth(), t.view()), t.view());
+    std::decay_t<decltype(store)>::query q;
+    std::vector<std::vector<double>> gains(30, std::vector<double>(30));
+    for (index_t a = 0; a < 30; ++a) {
+      store.load(q, a);
+      store.row(q, 0, 30, gains[static_cast<std::size_t>(a)].data());
+    }
+    for (std::size_t a = 0; a < 30; ++a) {
+      for (std::size_t b = 0; b < a; ++b) CHECK(gains[a][b] == gains[b][a]);
+    }
   }
 }
 

@@ -18,7 +18,7 @@ namespace bhclust::detail {
 /// ȳ_t in a cluster, the log Bayes factor of a union is
 ///     fit(a) + fit(b) - fit(a ∪ b) - Σ_t n_at n_bt / (n_at + n_bt) (ȳ_at - ȳ_bt)²,
 ///     fit = ½ log |I + A| + zᵀ (I + A)⁻¹ z,  A_ts = (n_t n_s)^½ κ_ts,  z_t = n_t^½ (ȳ_t - h_t),
-/// h the prior mean. O(d³), by elimination.
+/// h the prior mean. O(d³), by elimination. The same to the last bit with a and b exchanged.
 ///
 /// Records of rows and of clusters: fit, n, ȳ (0 at times not seen).
 template <class Model>
@@ -153,10 +153,12 @@ class gaussian_process_holes_kernel {
       const lanes n = lanes::load(counts + i * w);
       const lanes total = n + q.n[at(i)];
       const lanes root = look_up(root_.data(), total);
-      const lanes apart = lanes::load(means + i * w) - q.mean[at(i)];
-      const lanes share = n * (1.0 / at_least(total, 1.0));
-      misfit = misfit + share * q.n[at(i)] * apart * apart;
-      const lanes y = share * apart + (q.mean[at(i)] - scale_.prior_mean[at(i)]);
+      const lanes mean = lanes::load(means + i * w);
+      const lanes apart = mean - q.mean[at(i)];
+      const lanes reciprocal = 1.0 / at_least(total, 1.0);
+      misfit = misfit + n * q.n[at(i)] * reciprocal * (apart * apart);
+      const lanes y =
+          (n * mean + q.n[at(i)] * q.mean[at(i)]) * reciprocal - scale_.prior_mean[at(i)];
       double* row = scratch + triangle(i) * w;
       const double* kappa = kappa_.data() + triangle(i);
       for (index_t k = 0; k < i; ++k) {

@@ -18,7 +18,9 @@ namespace bhclust::detail {
 ///       - Σ_j n_b / (1 + n_b τ_aj) (ȳ_bj - m_aj)² + fit(b),    size_term(n) = ½ Σ_j log(1 + n
 ///       τ_j),
 /// m_a and τ_a the posterior mean and variance of cluster a, fit(b) = Σ_j n_b / (1 + n_b τ_j)
-/// (ȳ_bj - h_j)² the same for the prior mean h.
+/// (ȳ_bj - h_j)² the same for the prior mean h. Two rows are scored by sums and differences, the
+/// same to the last bit with one and the other exchanged, so that copies of a pair tie whichever is
+/// newer.
 ///
 /// Records. Row: y, fit. Cluster: n, fit, ȳ.
 template <class Model>
@@ -28,6 +30,8 @@ class normal_known_variance_kernel {
     double n = 0.0;
     double base = 0.0;                        ///< what rows' gains have in common
     std::vector<double> centre, tau, weight;  ///< m, τ, and 1 / (1 + τ) after n rows
+    double fit = 0.0;
+    std::vector<double> mean;
   };
 
   normal_known_variance_kernel(const Model& model, const table_view& X)
@@ -36,6 +40,7 @@ class normal_known_variance_kernel {
       const auto& column = model.column(j);
       prior_mean_.push_back(columns_(j, column.mean));
       tau_.push_back(column.prior_variance / column.variance);
+      pair_weight_.push_back(0.5 / (1.0 + 2.0 * tau_.back()));
     }
     // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
     for (index_t i = 0; i <= 2 * X.rows(); ++i) {
@@ -80,6 +85,8 @@ class normal_known_variance_kernel {
 
   void load(query& q, const double* cluster) const {
     q.n = cluster[0];
+    q.fit = cluster[1];
+    q.mean.assign(cluster + 2, cluster + 2 + d());
     q.base = size_term(q.n) + size_term(1.0) - size_term(q.n + 1.0);
     q.centre.resize(at(d()));
     q.tau.resize(at(d()));
@@ -94,6 +101,7 @@ class normal_known_variance_kernel {
   }
 
   [[nodiscard]] lanes rows(const query& q, const double* block, double*) const noexcept {
+    if (q.n == 1.0) return pairs(q, block);
     const double* centre = q.centre.data();
     const double* weight = q.weight.data();
     lanes misfit = lanes::all(0.0);
@@ -123,6 +131,18 @@ class normal_known_variance_kernel {
     return size_term_[static_cast<std::size_t>(n)];
   }
 
+  /// Rows against a row: fit(a ∪ b) by the sum of both, the scatter within it by the difference.
+  [[nodiscard]] lanes pairs(const query& q, const double* block) const noexcept {
+    lanes misfit = lanes::all(0.0);
+    for (index_t j = 0; j < d(); ++j) {
+      const lanes y = lanes::load(block + j * lanes::count);
+      const lanes sum = y + q.mean[at(j)] - 2.0 * prior_mean_[at(j)];
+      const lanes apart = y - q.mean[at(j)];
+      misfit = misfit + (sum * sum * pair_weight_[at(j)] + apart * apart * 0.5);
+    }
+    return lanes::load(block + d() * lanes::count) + q.fit - misfit + q.base;
+  }
+
   [[nodiscard]] double fit(double n, const double* mean) const noexcept {
     double sum = 0.0;
     for (index_t j = 0; j < d(); ++j) {
@@ -143,6 +163,7 @@ class normal_known_variance_kernel {
   scaled_columns columns_;
   std::vector<double> prior_mean_;  ///< h
   std::vector<double> tau_;
+  std::vector<double> pair_weight_;  ///< 1 / (2 (1 + 2 τ))
   std::vector<double> size_term_;
 };
 
