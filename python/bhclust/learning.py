@@ -15,8 +15,9 @@ from bhclust.algorithms import bhc, rbhc, refine
 from bhclust.families import resolve_family
 from bhclust.hyperparameters import HyperparameterVector, Vector
 from bhclust.inference import Posterior, posterior
-from bhclust.options import Progress, check_alpha, check_count, check_threads
+from bhclust.options import Progress, check_alpha, check_count, check_progress, check_threads
 from bhclust.table import as_table
+from bhclust.trees import as_tree
 
 __all__ = ["Learned", "Step", "learn"]
 
@@ -50,7 +51,7 @@ def learn(
     family: Family | str,
     *,
     alpha: float | None = None,
-    tree: Tree | None = None,
+    tree: Tree | str | Any = None,
     max_rounds: int = 6,
     max_regrafts: int = 200,
     n_threads: int | None = None,
@@ -71,7 +72,7 @@ def learn(
         The start; an alias takes its own from X.
     alpha : float, optional
         A fixed concentration; None: it is learned from 1.
-    tree : Tree, optional
+    tree : Tree, linkage matrix of shape (n - 1, 4), or Newick text, optional
         Learn the hyperparameters on this tree alone.
     max_rounds : int
         At most this many rebuilt trees.
@@ -97,17 +98,20 @@ def learn(
     corners (`bhclust.hyperparameters`). A step of the optimiser costs two passes over the tree,
     O(n · width).
     """
+    rounds = check_count("max_rounds", max_rounds)
+    regrafts = check_count("max_regrafts", max_regrafts, 0)
+    given = None if tree is None else as_tree(tree)
     table = as_table(X)
     start = resolve_family(family, table)
-    run = _Run(table, start, alpha, n_threads, progress)
-    if tree is not None:
-        run.fit(tree, "given tree")
+    run = _Run(table, start, alpha, n_threads, check_progress(progress))
+    if given is not None:
+        run.fit(given, "given tree")
         return run.best()
     run.fit_starts()
-    for number in range(1, check_count("max_rounds", max_rounds) + 1):
+    for number in range(1, rounds + 1):
         if not run.fit(run.greedy(), f"greedy tree, round {number}"):
             break
-    run.refine(max_regrafts)
+    run.refine(regrafts)
     return run.best()
 
 

@@ -93,4 +93,7 @@ def _numbers(document: dict[str, Any], key: str) -> np.ndarray[Any, np.dtype[np.
     values = document.get(key)
     if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
         raise ValueError(f'"{key}" must be an array of numbers')
-    return np.array(values, dtype=np.float64)
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f'"{key}" holds a number beyond the doubles') from None

@@ -188,6 +188,7 @@ template <class Family>
   check_alpha(options.alpha);
   require(options.max_regrafts >= 0, "max_regrafts must be at least 0");
   require(options.max_seconds >= 0.0, "max_seconds must be at least 0");
+  detail::progress_meter progress(options.progress, t.nodes());
   const auto model = bind(family, X);
   detail::require_leaves(t, X.rows());
   const auto start = std::chrono::steady_clock::now();
@@ -196,7 +197,6 @@ template <class Family>
     return spent.count() < options.max_seconds;
   };
   detail::mutable_tree working(t, X, model, options.alpha);
-  detail::progress_meter progress(options.progress, t.nodes());
   detail::interchange interchanges(working);
   detail::regraft regrafts(working);
   index_t tried = 0;

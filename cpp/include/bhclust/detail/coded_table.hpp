@@ -4,6 +4,8 @@
 #pragma once
 
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/robust.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -31,6 +33,8 @@ class coded_table {
   }
 
   [[nodiscard]] index_t size() const noexcept { return size_; }
+  /// What the sum of a dense row costs, for pacers.
+  [[nodiscard]] index_t work_a_row() const noexcept { return sparse_ ? 64 : 2 * groups(); }
   [[nodiscard]] const std::vector<double>& levels(index_t j) const noexcept {
     return levels_[at(j)];
   }
@@ -63,7 +67,11 @@ class coded_table {
       fill_sparse(gains);
       return;
     }
-    for (index_t g = 0; g < groups(); ++g) fill_group(g, gains);
+    pacer pace;
+    for (index_t g = 0; g < groups(); ++g) {
+      fill_group(g, gains);
+      pace(2 * (group_start_[at(g) + 1] - group_start_[at(g)]));
+    }
   }
 
   /// out[s - begin] = the sum of a row's terms, for the rows in slots [begin, end).
@@ -111,13 +119,16 @@ class coded_table {
     if (sparse_) {
       for (auto& column : levels_) column.push_back(0.0);
     }
+    pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
+      pace(8 * row.stored());
       for (index_t k = 0; k < row.stored(); ++k) levels_[at(row.column(k))].push_back(row.value(k));
     }
     level_start_.push_back(0);
     for (auto& column : levels_) {
-      std::sort(column.begin(), column.end(), before);
+      sort_values(column, before);
+      pace(4 * static_cast<index_t>(column.size()));
       column.erase(std::unique(column.begin(), column.end(), same), column.end());
       column.shrink_to_fit();
       level_start_.push_back(level_start_.back() + static_cast<index_t>(column.size()));
@@ -156,9 +167,11 @@ class coded_table {
   }
 
   void code_rows(const table_view& X) {
+    pacer pace;
     if (sparse_) row_start_.push_back(0);
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
+      pace(64 * row.stored());
       if (sparse_) {
         for (index_t k = 0; k < row.stored(); ++k) {
           const index_t j = row.column(k);
@@ -206,7 +219,9 @@ class coded_table {
 
   void fill_sparse(gain_table& gains) const {
     gains.base = 0.0;
+    pacer pace;
     for (index_t j = 0; j < groups(); ++j) {
+      pace(2 * (level_start_[at(j) + 1] - level_start_[at(j)]));
       const index_t first = level_start_[at(j)];
       const double zero = gains.of_level[at(first)];
       gains.base += zero;

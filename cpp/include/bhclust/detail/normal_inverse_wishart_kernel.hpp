@@ -5,6 +5,7 @@
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ struct eight_eliminations {
   lanes distance = lanes::all(0.0);  ///< vᵀ D⁻¹ v
 
   /// Row i, whose entries of A left of the diagonal are in `lower`.
-  void eliminate(index_t i, const lanes& diagonal, lanes y) noexcept {
+  void eliminate(index_t i, const lanes& diagonal, lanes y) {
+    if (i >= long_row / 2) pulse();
     constexpr index_t w = lanes::count;
     constexpr index_t in_range = 8;  // so many pivots cannot overflow
     double* row = lower + triangle(i) * w;
@@ -85,8 +87,10 @@ class normal_inverse_wishart_kernel {
       : model_(model), middle_(middle_of(X)), prior_mean_(middle_.size()) {
     model_.whiten_offset(model_.mean().data(), middle_.data(), prior_mean_.data());
     // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
+    pacer pace;
     for (index_t n = 0; n <= 2 * X.rows(); ++n) {
       size_term_.push_back(model_.size_term(static_cast<double>(n)));
+      pace(64 * d());
     }
   }
 
@@ -103,7 +107,9 @@ class normal_inverse_wishart_kernel {
     };
     x = model.mean();
     bool near = distance() < farthest_prior;
+    pacer pace;
     for (index_t i = 0; near && i < X.rows(); ++i) {
+      pace(triangle(model.d()));
       for (index_t j = 0; j < X.columns(); ++j) x[static_cast<std::size_t>(j)] = X.row(i).value(j);
       near = distance() < farthest_row;
     }
@@ -199,8 +205,7 @@ class normal_inverse_wishart_kernel {
     return row_gains(q, square, across) - lanes::load(block + d() * lanes::count);
   }
 
-  [[nodiscard]] lanes clusters(const query& q, const double* block,
-                               double* scratch) const noexcept {
+  [[nodiscard]] lanes clusters(const query& q, const double* block, double* scratch) const {
     const lanes n = lanes::load(block) + q.n;
     const lanes share = lanes::load(block) / n;
     const lanes growth = merged_growth(q, n, share, block, scratch);
@@ -269,7 +274,7 @@ class normal_inverse_wishart_kernel {
 
   /// log |I + A| + log(1 + β |v|²) of the query's union with each of eight clusters.
   [[nodiscard]] lanes merged_growth(const query& q, const lanes& n, const lanes& share,
-                                    const double* block, double* scratch) const noexcept {
+                                    const double* block, double* scratch) const {
     constexpr index_t w = lanes::count;
     const double* means = block + 2 * w;
     const double* scatters = means + d() * w;

@@ -159,7 +159,7 @@ class normal_inverse_wishart_model {
   /// log |Ψ_n| - log |Ψ| >= 0 of the scatter `a` about a mean at `y` from the prior's, all in units
   /// of the prior; both are overwritten. The mean's distance enters as a rank-one update, as it may
   /// be far greater than the scatter. O(d³).
-  [[nodiscard]] double white_log_det_growth(double n, double* a, double* y) const noexcept {
+  [[nodiscard]] double white_log_det_growth(double n, double* a, double* y) const {
     double growth = 0.0;
     double distance = 0.0;
     for (index_t i = 0; i < d(); ++i) {
@@ -225,6 +225,7 @@ class normal_inverse_wishart_model {
     std::vector<double> result(static_cast<std::size_t>(d() * d()));
     std::vector<double> column(static_cast<std::size_t>(d()));
     for (index_t k = 0; k < d(); ++k) {
+      if (d() >= long_row) pulse();
       std::fill(column.begin(), column.end(), 0.0);
       column[static_cast<std::size_t>(k)] = 1.0;
       solve_lower(factor_.data(), column.data(), d());
@@ -262,6 +263,7 @@ class normal_inverse_wishart_model {
     std::vector<double> inverse(static_cast<std::size_t>(d() * d()));
     std::vector<double> column(static_cast<std::size_t>(d()));
     for (index_t k = 0; k < d(); ++k) {
+      if (d() >= long_row) pulse();
       std::fill(column.begin(), column.end(), 0.0);
       column[static_cast<std::size_t>(k)] = 1.0;
       solve_lower(inner.data(), column.data(), d());
@@ -298,7 +300,7 @@ class normal_inverse_wishart_model {
   }
 
   /// c ← the cluster's covariance in units of the prior, not smoothed.
-  void covariance(const double* t, double* c) const noexcept {
+  void covariance(const double* t, double* c) const {
     const index_t size = triangle(d());
     for (index_t e = 0; e < size; ++e) c[e] = scatter(t)[e] / t[0];
     if (t[0] > 1.0) whiten(factor_.data(), c, d());
@@ -308,7 +310,7 @@ class normal_inverse_wishart_model {
   [[nodiscard]] double smoothing() const noexcept { return 0.01 / nu_; }
 
   /// Smooths a covariance and replaces it by its Cholesky factor; its log determinant.
-  double smoothed_log_det(double* c) const noexcept {
+  double smoothed_log_det(double* c) const {
     for (index_t i = 0; i < d(); ++i) c[triangle(i) + i] += smoothing();
     cholesky(c, d(), smoothing());
     return log_determinant(c, d());
@@ -318,7 +320,7 @@ class normal_inverse_wishart_model {
   /// is for the case that I + B is too near singular to be factored; it and `scratch` are
   /// overwritten.
   double covariance_gap(const double* difference, double share, double* c, double log_det_within,
-                        double* scratch) const noexcept {
+                        double* scratch) const {
     constexpr double lowest = -0.75;
     const index_t size = triangle(d());
     double trace = 0.0;
