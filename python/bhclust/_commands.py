@@ -205,6 +205,7 @@ def fit(
 def _cluster(table: Table, options: _Options) -> None:
     from . import _describe
     from .io import OutputFiles
+    from .trees import leaf_names
 
     click.echo(_describe.columns_in_words(table))
     _check(table, options)
@@ -224,13 +225,15 @@ def _cluster(table: Table, options: _Options) -> None:
         files.add("labels.csv", _labels_csv(findings))
         names = table.row_names
         files.add("tree.json", post.tree.to_json(names=names) + "\n")
-        newick = post.tree.to_newick(names=names, heights=post.height)
+        newick = post.tree.to_newick(names=leaf_names(names), heights=post.height)
         files.add("tree.nwk", newick.rstrip("\n") + "\n")
         told = f"{_describe.columns_in_words(table)}\n\n{_describe.summary(findings)}\n"
         files.add("summary.txt", told)
         _add_pictures(files, post, findings, options)
     for path in files:
         click.echo(f"wrote {path}")
+    if names is not None and leaf_names(names) is None:
+        click.echo("tree.nwk names the rows by number: names are there twice, or empty")
 
 
 def _check(table: Table, options: _Options) -> None:

@@ -55,7 +55,7 @@ def loads(text: str) -> Tree:
     """
     try:
         document = json.loads(text)
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # with numbers of thousands of digits it is no JSONDecodeError
         raise ValueError(f"text is not JSON: {error}") from None
     except RecursionError:
         raise ValueError("text is nested too deeply to be a tree of bhclust") from None

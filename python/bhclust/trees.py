@@ -10,7 +10,7 @@ import numpy as np
 from bhclust._core import Tree
 from bhclust.options import shown
 
-__all__ = ["as_tree"]
+__all__ = ["as_tree", "leaf_names"]
 
 
 def as_tree(tree: Any, *, names: Sequence[str] | None = None, resolve: bool = False) -> Tree:
@@ -44,6 +44,13 @@ def as_tree(tree: Any, *, names: Sequence[str] | None = None, resolve: bool = Fa
     if cells.dtype.kind not in "fiu" or cells.ndim != 2 or cells.shape[1] != 4:
         raise _no_tree(tree)
     return Tree.from_linkage(cells)
+
+
+def leaf_names(names: Sequence[str] | None) -> Sequence[str] | None:
+    """Give the names if Newick text can have them at its leaves; else None, for row numbers."""
+    if names is None or "" in names or len(set(names)) < len(names):
+        return None
+    return names
 
 
 def _no_tree(value: Any) -> TypeError:

@@ -128,7 +128,9 @@ std::vector<std::string> read_names(const char* name, const py::object& value) {
 }
 
 std::optional<py::tuple> items_of(py::handle value) {
-  if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr())) return {};
+  if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr()) || PyAnySet_Check(value.ptr())) {
+    return {};
+  }
   auto items = py::reinterpret_steal<py::object>(PySequence_Tuple(value.ptr()));
   if (items) return py::tuple(std::move(items));
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();

@@ -70,7 +70,7 @@ namespace bhclust::python {
 /// Strings, or whole numbers, which stand for their digits.
 [[nodiscard]] std::vector<std::string> read_names(const char* name, const py::object& value);
 
-/// The items of a sequence or another iterable but text; nothing when the value is none.
+/// The items of a sequence or another iterable with an order, but text; else nothing.
 [[nodiscard]] std::optional<py::tuple> items_of(py::handle value);
 
 /// NumPy's array of the value; lists of different lengths are refused.

@@ -38,8 +38,7 @@ void register_table(py::module_& m) {
   define_static(cls, "csr", &csr_table,
                 "Canonical CSR arrays: float64 data, int64 indices and indptr.", py::arg("data"),
                 py::arg("indices"), py::arg("indptr"), py::arg("columns"));
-  cls
-      .def_property_readonly("n_rows", [](const held_table& t) { return t.view.rows(); })
+  cls.def_property_readonly("n_rows", [](const held_table& t) { return t.view.rows(); })
       .def_property_readonly("n_columns", [](const held_table& t) { return t.view.columns(); })
       .def_property_readonly("is_sparse", [](const held_table& t) { return t.view.sparse(); })
       .def_property_readonly("arrays", [](const held_table& t) { return t.arrays; });

@@ -28,7 +28,7 @@ cost_kind kind_from(const std::string& name) {
   if (name == "none") return cost_kind::none;
   if (name == "log_d") return cost_kind::log_d;
   if (name == "divergence") return cost_kind::divergence;
-  throw py::value_error("costs is '" + name + "'; it must be 'none', 'log_d' or 'divergence'");
+  throw py::value_error("kind is '" + name + "'; it must be 'none', 'log_d' or 'divergence'");
 }
 
 const char* name_of(cost_kind kind) {

@@ -217,15 +217,13 @@ class independent_store {
   /// What a function of a column's statistics costs for each of them, for pacers.
   static constexpr index_t work_a_level = 32;
 
-  /// In steps that are long only where rows are.
   void sum_rows(const query& q, index_t begin, index_t end, double* out) const {
-    constexpr index_t rows = 256;
-    pacer pace;
-    for (index_t s = begin; s < end; s += rows) {
-      const index_t stop = std::min(end, s + rows);
-      rows_.sum(q.gains, s, stop, out + (s - begin));
-      pace((stop - s) * rows_.work_a_row());
+    const index_t step = rows_.rows_a_pulse();
+    for (; end - begin > step; begin += step, out += step) {
+      rows_.sum(q.gains, begin, begin + step, out);
+      pulse();
     }
+    rows_.sum(q.gains, begin, end, out);
   }
 
   [[nodiscard]] std::size_t width_of(index_t j) const {
@@ -249,12 +247,14 @@ class independent_store {
 
   void fill(query& q) const {
     std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
+    constexpr index_t many_levels = 1 << 15;
+    const bool paced = rows_.total_levels() > many_levels;
     std::size_t flat = 0;
     pacer pace;
     rows_.begin_fill(q.gains);
     for (index_t j = 0; j < model_.columns(); ++j) {
       const auto& column = model_.column(j);
-      pace(work_a_level * static_cast<index_t>(rows_.levels(j).size()));
+      if (paced) pace(work_a_level * static_cast<index_t>(rows_.levels(j).size()));
       const double* t = q.statistics.data() + model_.offset(j);
       const double self = Score::self(column, t);
       for (std::size_t v = 0; v < rows_.levels(j).size(); ++v, ++flat) {

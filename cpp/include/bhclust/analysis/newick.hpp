@@ -229,6 +229,7 @@ class row_finder {
  public:
   row_finder(span<const std::string> names, index_t leaves) : taken_(at(leaves), 0) {
     pacer pace;
+    rows_.reserve(at(leaves));
     for (index_t i = 0; i < leaves; ++i) {
       const std::string& name = names.empty() ? std::to_string(i) : names[i];
       require(!name.empty(), [&] {

@@ -33,8 +33,12 @@ class coded_table {
   }
 
   [[nodiscard]] index_t size() const noexcept { return size_; }
-  /// What the sum of a dense row costs, for pacers.
-  [[nodiscard]] index_t work_a_row() const noexcept { return sparse_ ? 64 : 2 * groups(); }
+  /// So many rows are summed in about a millisecond.
+  [[nodiscard]] index_t rows_a_pulse() const noexcept {
+    constexpr index_t look_ups = index_t{1} << 20;
+    return sparse_ ? 1024 : look_ups / (groups() + 1) + 1;
+  }
+  [[nodiscard]] index_t total_levels() const noexcept { return level_start_.back(); }
   [[nodiscard]] const std::vector<double>& levels(index_t j) const noexcept {
     return levels_[at(j)];
   }
@@ -67,11 +71,7 @@ class coded_table {
       fill_sparse(gains);
       return;
     }
-    pacer pace;
-    for (index_t g = 0; g < groups(); ++g) {
-      fill_group(g, gains);
-      pace(2 * (group_start_[at(g) + 1] - group_start_[at(g)]));
-    }
+    for (index_t g = 0; g < groups(); ++g) fill_group(g, gains);
   }
 
   /// out[s - begin] = the sum of a row's terms, for the rows in slots [begin, end).
@@ -219,9 +219,7 @@ class coded_table {
 
   void fill_sparse(gain_table& gains) const {
     gains.base = 0.0;
-    pacer pace;
     for (index_t j = 0; j < groups(); ++j) {
-      pace(2 * (level_start_[at(j) + 1] - level_start_[at(j)]));
       const index_t first = level_start_[at(j)];
       const double zero = gains.of_level[at(first)];
       gains.base += zero;

@@ -42,14 +42,23 @@ namespace bhclust::detail {
   return middle;
 }
 
-/// Sorts, and lets the run be stopped meanwhile.
+/// Sorts, and lets the run be stopped meanwhile: blocks first, which are then merged.
 template <class Before>
 void sort_values(std::vector<double>& values, const Before& before) {
-  pacer pace;
-  std::sort(values.begin(), values.end(), [&](double a, double b) {
-    pace(4);
-    return before(a, b);
-  });
+  constexpr std::size_t block = std::size_t{1} << 16;
+  const auto at = [&values](std::size_t i) {
+    return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
+  };
+  for (std::size_t first = 0; first < values.size(); first += block) {
+    std::sort(at(first), at(first + block), before);
+    if (values.size() > block) pulse();
+  }
+  for (std::size_t size = block; size < values.size(); size *= 2) {
+    for (std::size_t first = 0; first < values.size(); first += 2 * size) {
+      std::inplace_merge(at(first), at(first + size), at(first + 2 * size), before);
+      pulse();
+    }
+  }
 }
 
 /// What the Gaussian families' defaults are made of. All finite, variances above 0.

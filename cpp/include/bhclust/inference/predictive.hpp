@@ -43,6 +43,7 @@ class fresh_rows {
  public:
   fresh_rows(const Model& model, const table_view& fresh) : model_(model), block_(model.width()) {
     pacer pace;
+    block_.reserve(fresh.rows());
     for (index_t i = 0; i < fresh.rows(); ++i) {
       model_.observe(fresh.row(i), block_.append());
       pace(model_.width());
