@@ -128,9 +128,9 @@ def _codes(name: str, values: Any) -> NDArray[np.int64]:
 
 def _missing(flat: NDArray[Any]) -> NDArray[np.bool_]:
     if flat.dtype.kind == "f":
-        return np.isnan(flat)
+        return np.asarray(np.isnan(flat))
     if flat.dtype.kind in "Mm":
-        return np.isnat(flat)
+        return np.asarray(np.isnat(flat))
     if flat.dtype.kind == "O":
         none = [
             value is None

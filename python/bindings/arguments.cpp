@@ -155,12 +155,15 @@ void refuse_call(const call_shape& shape, const py::args& args, const py::kwargs
     const auto keyword = py::str(key).cast<std::string>();
     const auto known = std::find(shape.names.begin(), shape.names.end(), keyword);
     if (known == shape.names.end()) {
-      throw py::type_error(call + " has no argument " + keyword + "; it has " +
-                           (shape.names.empty() ? "none" : listed(shape.names)) +
-                           guess(shape, keyword));
+      std::string message = call;
+      message += " has no argument " + keyword + "; it has ";
+      message += shape.names.empty() ? "none" : listed(shape.names);
+      throw py::type_error(message + guess(shape, keyword));
     }
     if (known - shape.names.begin() < static_cast<std::ptrdiff_t>(given_by_position)) {
-      throw py::type_error(call + " is given " + keyword + " twice");
+      std::string message = call;
+      message += " is given " + keyword;
+      throw py::type_error(message + " twice");
     }
   }
   if (args.size() > shape.positional) {

@@ -53,7 +53,7 @@ double_array numbers_of(const char* name, const py::object& value) {
     throw py::type_error(std::string(name) + " must hold numbers, not " +
                          py::str(py::object(plain.dtype())).cast<std::string>());
   }
-  return double_array(plain.attr("astype")("float64"));
+  return {plain.attr("astype")("float64")};
 }
 
 tree from_children(index_t n_leaves, const py::object& children, const py::object& costs,

@@ -247,7 +247,7 @@ class independent_store {
 
   void fill(query& q) const {
     std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
-    constexpr index_t many_levels = 1 << 15;
+    constexpr index_t many_levels = 32768;
     const bool paced = rows_.total_levels() > many_levels;
     std::size_t flat = 0;
     pacer pace;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <utility>
 
@@ -33,7 +34,7 @@ struct thread_watch {
 };
 
 /// Ends a thread's share of work that has failed elsewhere; never reaches a caller.
-struct stopped_elsewhere {};
+struct stopped_elsewhere : std::exception {};
 
 /// Passes progress on at a bounded rate, so that algorithms may tick as often as they like. While
 /// it lives, pulse() on its thread ticks it.
@@ -96,7 +97,7 @@ class pacer {
   }
 
  private:
-  static constexpr index_t a_millisecond = index_t{1} << 20;
+  static constexpr index_t a_millisecond = 1000000;
   index_t done_ = 0;
 };
 

@@ -80,7 +80,7 @@ class tree_builder {
  public:
   /// n >= 1 rows, no merge yet.
   explicit tree_builder(index_t leaves, cost_kind costs = cost_kind::none) {
-    constexpr index_t bytes_a_leaf = 2 * 2 * 8;  // size and parent, of the leaf and of a merge
+    constexpr index_t bytes_a_leaf = 32;  // size and parent, of the leaf and of a merge
     require(leaves >= 1, "a tree needs at least one leaf");
     detail::require_memory(leaves, bytes_a_leaf,
                            [&] { return "trees of " + std::to_string(leaves) + " leaves"; });

@@ -35,7 +35,7 @@ class coded_table {
   [[nodiscard]] index_t size() const noexcept { return size_; }
   /// So many rows are summed in about a millisecond.
   [[nodiscard]] index_t rows_a_pulse() const noexcept {
-    constexpr index_t look_ups = index_t{1} << 20;
+    constexpr index_t look_ups = 1000000;
     return sparse_ ? 1024 : look_ups / (groups() + 1) + 1;
   }
   [[nodiscard]] index_t total_levels() const noexcept { return level_start_.back(); }

@@ -19,8 +19,8 @@ namespace bhclust::detail {
 /// The machine's memory in bytes; where it cannot be asked for, what an address can reach today.
 [[nodiscard]] inline double machine_memory() noexcept {
 #if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
-  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
-  const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
+  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (pages > 0.0 && page > 0.0) return pages * page;
 #endif
   return 140737488355328.0;  // 2^47

@@ -45,7 +45,7 @@ namespace bhclust::detail {
 /// Sorts, and lets the run be stopped meanwhile: blocks first, which are then merged.
 template <class Before>
 void sort_values(std::vector<double>& values, const Before& before) {
-  constexpr std::size_t block = std::size_t{1} << 16;
+  constexpr std::size_t block = 65536;
   const auto at = [&values](std::size_t i) {
     return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
   };
