@@ -370,6 +370,7 @@ def _session() -> _Session:
 def _cluster(table: Table, options: _Options) -> None:
     from . import _describe
     from .io import OutputFiles
+    from .trees import leaf_names
 
     _say(_describe.columns_in_words(table))
     _check(table, options)
@@ -391,15 +392,18 @@ def _cluster(table: Table, options: _Options) -> None:
             files.add(name, content)
     for path in files:
         _say(f"wrote {path}")
+    if leaf_names(table.row_names) is None:
+        _say("tree.nwk names the rows by number: names are there twice, or empty")
 
 
 def _contents(post: Any, findings: Findings, options: _Options) -> dict[str, str | bytes]:
     """Make all files before the first is written, so that an interrupt finds none half done."""
     from . import _describe
+    from .trees import leaf_names
 
     table = findings.table
     names = table.row_names
-    newick = post.tree.to_newick(names=names, heights=post.height)
+    newick = post.tree.to_newick(names=leaf_names(names), heights=post.height)
     return {
         "labels.csv": _labels_csv(findings),
         "tree.json": post.tree.to_json(names=names) + "\n",

@@ -66,18 +66,18 @@ class Table:
     """
     @staticmethod
     def csr(
-        data: numpy.typing.NDArray[numpy.float64],
-        indices: numpy.typing.NDArray[numpy.int64],
-        indptr: numpy.typing.NDArray[numpy.int64],
+        data: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        indices: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+        indptr: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
         columns: typing.SupportsInt | typing.SupportsIndex,
     ) -> Table:
         """
         Canonical CSR arrays: float64 data, int64 indices and indptr.
         """
     @staticmethod
-    def dense(cells: numpy.typing.NDArray[numpy.float64]) -> Table:
+    def dense(cells: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> Table:
         """
-        A C-contiguous float64 array of shape (rows, columns).
+        A C-contiguous float64 array of shape (rows, columns); others are copied.
         """
     @property
     def arrays(self) -> typing.Any: ...
@@ -846,7 +846,7 @@ class Tree:
         """
         The forest that `cut` labels: the merges below the cut.
         """
-    def to_json(self, *, names: typing.Any = None) -> str:
+    def to_json(self, *, names: collections.abc.Sequence[str] | None = None) -> str:
         """
         Flat JSON: two arrays of child ids, the costs, the names if given.
         """
@@ -868,7 +868,14 @@ class Tree:
         self, *, names: collections.abc.Sequence[str] | None = None, heights: typing.Any = None
     ) -> str:
         """
-        Newick text, one line a root; branch lengths are differences of ``heights``, one a node.
+        Newick text, one line a root, which `from_newick` reads back.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            One a row, all different and none empty; without names leaves are labelled by row number.
+        heights : array of shape (n_nodes,), optional
+            Finite, none larger than its parent's; branch lengths are their differences.
         """
     @property
     def children(self) -> numpy.ndarray:

@@ -17,6 +17,7 @@ from bhclust.options import (
     check_threads,
 )
 from bhclust.table import as_table
+from bhclust.trees import as_tree
 
 __all__ = ["bhc", "rbhc", "refine"]
 
@@ -132,7 +133,7 @@ def rbhc(
 
 
 def refine(
-    tree: Tree,
+    tree: Tree | str | Any,
     X: Any,
     family: Family | str,
     *,
@@ -150,7 +151,7 @@ def refine(
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree, linkage matrix of shape (n - 1, 4), or Newick text
     X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
         The rows at the leaves.
     family : Family or str
@@ -171,9 +172,10 @@ def refine(
     """
     budget = 2**63 - 1 if max_regrafts is None else check_count("max_regrafts", max_regrafts, 0)
     seconds = check_number("max_seconds", max_seconds)
+    grown = as_tree(tree)
     table = as_table(X)
     return _core.refine(
-        tree,
+        grown,
         table,
         resolve_family(family, X),
         check_alpha(alpha),

@@ -337,8 +337,8 @@ class BHC(_TreeClusterer):
         or in a mapping, keeps its own; all others are learned.
     rule : {"map", "r", "binder"}, optional
         How it is cut, as in `Posterior.cut`; None: the most probable partition.
-    threshold : float
-        For ``rule="r"``.
+    threshold : float, optional
+        For ``rule="r"``; None is 0.5.
     n_clusters : int, optional
         Cut into this many clusters.
     n_threads : int, optional
@@ -370,7 +370,7 @@ class BHC(_TreeClusterer):
         tree: str = "auto",
         hyperparameters: str = "auto",
         rule: str | None = None,
-        threshold: float = 0.5,
+        threshold: float | None = None,
         n_clusters: int | None = None,
         n_threads: int | None = None,
         progress: Progress | None = None,
@@ -518,10 +518,11 @@ class RBHC(_TreeClusterer):
 
     def _lambda(self, table: Table, family: Family) -> float:
         if self.n_clusters is not None:
-            if self.lam != "auto":
+            if not isinstance(self.lam, str) or self.lam != "auto":
                 raise ValueError("lam and n_clusters exclude each other; give one of them")
             return math.inf
         if isinstance(self.lam, str):
-            check_choice("lam", self.lam, ("auto",))
+            if self.lam != "auto":
+                raise ValueError(f'lam is {self.lam!r}; it must be a number above 0 or "auto"')
             return lambda_heuristic(table, family, random_state=self.random_state)
         return check_number("lam", self.lam, 'a number or "auto"')

@@ -24,6 +24,7 @@ from bhclust._core import (
     Product,
     VonMisesFisher,
 )
+from bhclust.options import shown
 from bhclust.table import as_table
 
 __all__ = [
@@ -86,12 +87,13 @@ def resolve_family(family: Any, X: Any) -> Family:
     if isinstance(family, str):
         known = aliases()
         if family not in known:
-            raise ValueError(f"family is {family!r}; the names are {', '.join(sorted(known))}")
+            raise ValueError(f"family is {shown(family)}; the names are {', '.join(sorted(known))}")
         return _from_data(known[family], X)
     if isinstance(family, type) and issubclass(family, Family) and hasattr(family, "from_data"):
         return _from_data(family, X)
     raise TypeError(
-        f"family must be a Family, one of its classes or a name such as 'gaussian', not {family!r}"
+        "family must be a Family, one of its classes or a name such as 'gaussian', not "
+        + shown(family)
     )
 
 

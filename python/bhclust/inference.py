@@ -20,11 +20,12 @@ from bhclust.options import (
     check_choice,
     check_count,
     check_cut_options,
-    check_number,
     check_seed,
     check_threads,
+    shown,
 )
 from bhclust.table import as_table, kept
+from bhclust.trees import as_tree
 
 __all__ = ["Explanation", "Posterior", "exact_log_evidence", "posterior"]
 
@@ -71,21 +72,12 @@ def posterior(
     -----
     O(n · width) time for statistics of ``width`` numbers; O(n) memory.
     """
-    grown = _as_tree(tree, names, resolve)
+    grown = as_tree(tree, names=names, resolve=resolve)
     table = as_table(X)
     model = resolve_family(family, X)
     value = check_alpha(alpha)
     found = _core.posterior(grown, table, model, value, progress)
     return Posterior(grown, found, table, model)
-
-
-def _as_tree(tree: Any, names: Sequence[str] | None, resolve: bool) -> Tree:
-    if isinstance(tree, Tree):
-        return tree
-    if isinstance(tree, str):
-        row_names = None if names is None else [str(name) for name in names]
-        return Tree.from_newick(tree, names=row_names, resolve=resolve)
-    return Tree.from_linkage(tree)
 
 
 @contextmanager
@@ -159,6 +151,8 @@ class Posterior:
     def __init__(
         self, tree: Tree, found: _core.TreePosterior, table: Table, family: Family
     ) -> None:
+        if not isinstance(found, _core.TreePosterior):
+            raise TypeError("a Posterior is made by bhclust.posterior(tree, X, family)")
         self.tree = tree
         self.family = family
         self._found = found
@@ -280,6 +274,8 @@ class Posterior:
         float or array
         """
         if i is None:
+            if j is not None:
+                raise ValueError("j is given without i; coclustering(i, j) takes pairs of rows")
             rows = np.arange(self.tree.n_leaves)
             return _core.coclustering(self.tree, self._found, rows, rows)
         first = self._rows("i", i)
@@ -287,6 +283,11 @@ class Posterior:
             block = _core.coclustering(self.tree, self._found, first.ravel(), first.ravel())
             return float(block[0, 0]) if first.ndim == 0 else block
         second = self._rows("j", j)
+        if first.ndim and second.ndim and first.shape != second.shape:
+            raise ValueError(
+                f"i has shape {first.shape} and j has {second.shape}; they must be pairs: give "
+                "them one length, or i alone for the block of all its pairs"
+            )
         first, second = np.broadcast_arrays(first, second)
         flat = _core.coclustering_pairs(
             self.tree, self._found, first.ravel(), second.ravel()
@@ -294,9 +295,12 @@ class Posterior:
         return float(flat) if flat.ndim == 0 else flat
 
     def _rows(self, name: str, value: Any) -> NDArray[np.int64]:
-        rows = np.asarray(value)
-        if rows.dtype.kind not in "iu":
-            raise TypeError(f"{name} must be a row number or an array of them, not {value!r}")
+        try:
+            rows = np.asarray(value)
+        except ValueError:
+            raise ValueError(f"{name} is ragged: its rows have different lengths") from None
+        if rows.size and rows.dtype.kind not in "iu":
+            raise TypeError(f"{name} must be a row number or an array of them, not {shown(value)}")
         if rows.size and not (rows.min() >= 0 and rows.max() < self.tree.n_leaves):
             raise ValueError(f"{name} must be from 0 to {self.tree.n_leaves - 1}, the tree's rows")
         return rows.astype(np.int64)
@@ -320,19 +324,19 @@ class Posterior:
         self,
         *,
         rule: str | None = None,
-        threshold: float = 0.5,
+        threshold: float | None = None,
         n_clusters: int | None = None,
     ) -> NDArray[np.int64]:
         """The nodes that `cut` makes clusters of, ascending."""
         check_cut_options(rule, threshold, n_clusters)
         if n_clusters is not None:
-            return self._nodes_at_count(rule, int(n_clusters))
+            return self._nodes_at_count(rule, n_clusters)
         if rule is None or rule == "map":
             return _core.map_nodes(self.tree, self._found)
         if rule == "binder":
             return _core.binder_nodes(self.tree, self._found, 1.0)
         return _core.nodes_by_probability(
-            self.tree, self._found, check_number("threshold", threshold)
+            self.tree, self._found, 0.5 if threshold is None else threshold
         )
 
     def _nodes_at_count(self, rule: str | None, count: int) -> NDArray[np.int64]:
@@ -344,7 +348,7 @@ class Posterior:
         self,
         *,
         rule: str | None = None,
-        threshold: float = 0.5,
+        threshold: float | None = None,
         n_clusters: int | None = None,
     ) -> NDArray[np.int64]:
         """Flat clusters.
@@ -355,8 +359,9 @@ class Posterior:
             ``"map"``, without ``n_clusters`` the default: the most probable partition that the tree
             allows. ``"r"``: from the root down the first nodes with r >= threshold. ``"binder"``:
             the least expected number of pairs wrongly together or apart.
-        threshold : float
-            A probability, for ``"r"`` without ``n_clusters``; given with others, an error.
+        threshold : float, optional
+            A probability, for ``"r"`` without ``n_clusters``, where None is 0.5; given with others,
+            an error.
         n_clusters : int, optional
             This many clusters: the node with the largest log d is split first; with ``rule="map"``
             the most probable partition into so many, O(n_rows · n_clusters).
@@ -431,7 +436,10 @@ class Posterior:
             )
 
     def _labels(self, value: Any) -> NDArray[np.int64]:
-        labels = np.asarray(value)
+        try:
+            labels = np.asarray(value)
+        except ValueError:
+            raise ValueError("labels is ragged: its rows have different lengths") from None
         n = self.tree.n_leaves
         if labels.dtype.kind not in "iu":
             raise TypeError(f"labels must be whole numbers, not {labels.dtype}")
@@ -672,9 +680,7 @@ class Posterior:
 
     def to_newick(self, *, names: Sequence[str] | None = None) -> str:
         """Newick text whose branch lengths are differences of `height`."""
-        return self.tree.to_newick(
-            names=None if names is None else [str(name) for name in names], heights=self.height
-        )
+        return self.tree.to_newick(names=names, heights=self.height)
 
     def __getstate__(self) -> dict[str, Any]:
         return {

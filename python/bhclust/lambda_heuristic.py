@@ -9,7 +9,7 @@ import numpy as np
 
 from bhclust._core import CategoricalDirichlet, Family, Product, Table
 from bhclust.families import resolve_family
-from bhclust.options import check_count
+from bhclust.options import check_count, check_seed
 from bhclust.table import as_table
 
 __all__ = ["lambda_heuristic"]
@@ -29,7 +29,7 @@ def lambda_heuristic(
     n_clusters : int, optional
         A rough guess of the number of clusters; sqrt(n_rows / 2), from 2 to 25, by default.
     random_state : int
-        Seed of k-means.
+        Seed of k-means, from 0 to 2^32 - 1.
 
     Returns
     -------
@@ -43,6 +43,7 @@ def lambda_heuristic(
     ValueError
         When the family or the table has no centres, or they all coincide.
     """
+    seed = check_seed("random_state", random_state, bits=32)
     table = as_table(X)
     model = resolve_family(family, X)
     model._check(table)
@@ -57,7 +58,7 @@ def lambda_heuristic(
         else check_count("n_clusters", n_clusters)
     )
     points, columns = _points(table)
-    centres = _centres(points, min(4 * guess, n), random_state)
+    centres = _centres(points, min(4 * guess, n), seed)
     if len(centres) < 2:
         raise ValueError('lam="auto" needs at least 2 different rows; give lam or n_clusters')
     cells = np.full((len(centres), table.n_columns), math.nan)

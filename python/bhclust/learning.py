@@ -21,10 +21,12 @@ from bhclust.options import (
     check_alpha,
     check_choice,
     check_count,
+    check_progress,
     check_seed,
     check_threads,
 )
 from bhclust.table import as_table
+from bhclust.trees import as_tree
 
 __all__ = ["Learned", "Step", "learn"]
 
@@ -82,9 +84,10 @@ def learn(
         The start; an alias takes its own from X.
     alpha : float, optional
         A fixed concentration; None: it is learned from 1.
-    tree : {"auto", "greedy", "rbhc", "ward"} or Tree
-        How trees are grown (`bhclust.growth.growths` says how each way reads X); or one tree, on
-        which alone hyperparameters are learned. Trees of ``"rbhc"`` and ``"ward"`` are not refined.
+    tree : {"auto", "greedy", "rbhc", "ward"} or a tree
+        How trees are grown (`bhclust.growth.growths` says how each way reads X); or one tree (Tree,
+        linkage matrix or Newick text), on which alone hyperparameters are learned. Trees of
+        ``"rbhc"`` and ``"ward"`` are not refined.
     fixed : collection of int
         Columns whose blocks of a `Product` keep their hyperparameters.
     max_rows : int
@@ -120,13 +123,14 @@ def learn(
     table = as_table(X)
     start = resolve_family(family, X)
     check_threads(n_threads)
+    check_progress(progress)
     check_count("max_rounds", max_rounds, 0)
     check_count("max_regrafts", max_regrafts, 0)
     concentration = None if alpha is None else check_alpha(alpha)
     settings = _Settings(start, concentration, tuple(fixed), n_threads, progress)
     run = _Run(table, settings)
-    if isinstance(tree, Tree):
-        run.fit(tree, "given tree", 1e-4)
+    if not isinstance(tree, str) or "(" in tree:
+        run.fit(as_tree(tree), "given tree", 1e-4)
         return run.best()
     check_choice("tree", tree, GROWTHS)
     seed = check_seed("random_state", random_state)

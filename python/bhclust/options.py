@@ -15,14 +15,26 @@ __all__ = [
     "check_cut",
     "check_cut_options",
     "check_number",
+    "check_progress",
     "check_seed",
     "check_threads",
+    "shown",
 ]
 
 MOST_THREADS = 1024
+LONGEST_SHOWN = 80
 
 Progress = Callable[[int, int], object]
 """Called with (done, total) some 25 times a second; an exception raised in it ends the work."""
+
+
+def shown(value: Any) -> str:
+    """Show a value in a message: in one line, cut when it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # the repr of an object of whatever kind
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
 def check_alpha(alpha: Any) -> float:
@@ -30,7 +42,7 @@ def check_alpha(alpha: Any) -> float:
     value = check_number("alpha", alpha)
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(
-            f"alpha is {alpha!r}; the concentration must be a finite number above 0 "
+            f"alpha is {shown(alpha)}; the concentration must be a finite number above 0 "
             "(1.0 is a usual choice)"
         )
     return value
@@ -39,7 +51,7 @@ def check_alpha(alpha: Any) -> float:
 def check_number(name: str, value: Any, wanted: str = "a number") -> float:
     """A real number; beyond the doubles it is inf."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be {wanted}, not {value!r}")
+        raise TypeError(f"{name} must be {wanted}, not {shown(value)}")
     try:
         return float(value)
     except OverflowError:
@@ -61,14 +73,18 @@ def check_threads(n_threads: Any) -> int:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least 1, or another least one."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number, not {value!r}")
-    count = int(value)
+    count = _whole(name, value)
     if count < least:
         raise ValueError(f"{name} is {count}; it must be at least {least}")
     if count >= 2**63:
-        raise ValueError(f"{name} is {count}; it must be below 2^63")
+        raise ValueError(f"{name} is {shown(count)}; it must be below 2^63")
     return count
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, not {shown(value)}")
+    return int(value)
 
 
 def check_cut(rule: Any, threshold: Any, n_clusters: Any, n_rows: int) -> None:
@@ -81,17 +97,18 @@ def check_cut(rule: Any, threshold: Any, n_clusters: Any, n_rows: int) -> None:
 
 
 def check_cut_options(rule: Any, threshold: Any, n_clusters: Any) -> None:
-    """That the options of a cut go together: none is given in vain."""
+    """The options of a cut: all in range, and none given in vain; None is not given."""
     if rule is not None:
         check_choice("rule", rule, ("map", "r", "binder"))
-    if not 0 <= check_number("threshold", threshold) <= 1:
-        raise ValueError(f"threshold is {threshold!r}; it is a probability, from 0 to 1")
-    if threshold != 0.5 and (rule != "r" or n_clusters is not None):
-        way = f"n_clusters={n_clusters!r}" if n_clusters is not None else f"rule={rule!r}"
-        raise ValueError(
-            f'threshold is {threshold!r}, but a cut by {way} has none; say rule="r" without '
-            "n_clusters, or leave threshold out"
-        )
+    if threshold is not None:
+        if not 0 <= check_number("threshold", threshold) <= 1:
+            raise ValueError(f"threshold is {threshold!r}; it is a probability, from 0 to 1")
+        if rule != "r" or n_clusters is not None:
+            way = f"rule={rule!r}" if n_clusters is None else f"n_clusters={shown(n_clusters)}"
+            raise ValueError(
+                f"threshold is {threshold!r}, but a cut by {way} has none; say "
+                'rule="r" without n_clusters, or leave threshold out'
+            )
     if n_clusters is None:
         return
     check_count("n_clusters", n_clusters)
@@ -103,16 +120,23 @@ def check_cut_options(rule: Any, threshold: Any, n_clusters: Any) -> None:
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """One of several words."""
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(
+            f"{name} is {shown(value)}; it must be one of {', '.join(map(repr, choices))}"
+        )
     return str(value)
 
 
-def check_seed(name: str, value: Any) -> int:
-    """A seed: a whole number from 0 to 2^64 - 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number, not {value!r}")
-    seed = int(value)
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"{name} is {seed}; it must be from 0 to 2^64 - 1")
+def check_seed(name: str, value: Any, bits: int = 64) -> int:
+    """A seed: a whole number from 0 to 2^bits - 1."""
+    seed = _whole(name, value)
+    if not 0 <= seed < 2**bits:
+        raise ValueError(f"{name} is {shown(seed)}; it must be from 0 to 2^{bits} - 1")
     return seed
+
+
+def check_progress(progress: Any) -> Progress | None:
+    """A callable, or None."""
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable or None, not {shown(progress)}")
+    return progress  # type: ignore[no-any-return]

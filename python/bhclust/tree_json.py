@@ -55,7 +55,7 @@ def loads(text: str) -> Tree:
     """
     try:
         document = json.loads(text)
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # with numbers of thousands of digits it is no JSONDecodeError
         raise ValueError(f"text is not JSON: {error}") from None
     except RecursionError:
         raise ValueError("text is nested too deeply to be a tree of bhclust") from None
@@ -93,4 +93,7 @@ def _numbers(document: dict[str, Any], key: str) -> np.ndarray[Any, np.dtype[np.
     values = document.get(key)
     if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
         raise ValueError(f'"{key}" must be an array of numbers')
-    return np.array(values, dtype=np.float64)
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f'"{key}" holds a number beyond the doubles') from None

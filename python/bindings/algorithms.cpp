@@ -38,12 +38,12 @@ tree refined(const tree& t, const held_table& table, const held_family& family, 
 }  // namespace
 
 void register_algorithms(py::module_& m) {
-  m.def("greedy_bhc", &greedy, py::arg("table"), py::arg("family"), py::arg("alpha"),
-        py::arg("n_threads"), py::arg("progress"));
-  m.def("relaxed_bhc", &relaxed, py::arg("table"), py::arg("family"), py::arg("lam"),
-        py::arg("n_clusters"), py::arg("method"), py::arg("n_threads"), py::arg("progress"));
-  m.def("refine", &refined, py::arg("tree"), py::arg("table"), py::arg("family"), py::arg("alpha"),
-        py::arg("max_regrafts"), py::arg("max_seconds"), py::arg("progress"));
+  define(m, "greedy_bhc", &greedy, py::arg("table"), py::arg("family"), py::arg("alpha"),
+         py::arg("n_threads"), py::arg("progress"));
+  define(m, "relaxed_bhc", &relaxed, py::arg("table"), py::arg("family"), py::arg("lam"),
+         py::arg("n_clusters"), py::arg("method"), py::arg("n_threads"), py::arg("progress"));
+  define(m, "refine", &refined, py::arg("tree"), py::arg("table"), py::arg("family"),
+         py::arg("alpha"), py::arg("max_regrafts"), py::arg("max_seconds"), py::arg("progress"));
 }
 
 }  // namespace bhclust::python

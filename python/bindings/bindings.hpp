@@ -2,21 +2,17 @@
 /// What the binding files share: one registration function a concept, tables, families and views.
 #pragma once
 
+#include "arguments.hpp"
 #include <bhclust/any_family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
-
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
 
 #include <memory>
 #include <utility>
 #include <vector>
 
 namespace bhclust::python {
-
-namespace py = pybind11;
 
 void register_table(py::module_& m);
 void register_families(py::module_& m);
@@ -68,6 +64,9 @@ template <class T>
 
 /// Passes progress on to a Python callable (or None) and looks for Ctrl-C, under the GIL.
 [[nodiscard]] inline progress_function progress_of(py::object callback) {
+  if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {
+    refuse_type("progress", "callable or None", callback);
+  }
   // The last copy may die without the GIL, so the reference goes with it held.
   auto held = std::shared_ptr<py::object>(new py::object(std::move(callback)), [](py::object* o) {
     const py::gil_scoped_acquire gil;
@@ -78,6 +77,14 @@ template <class T>
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (!held->is_none()) (*held)(done, total);
   };
+}
+
+/// Long work that reports to nobody, but is stopped by Ctrl-C, and lets other threads run.
+template <class Work>
+auto stoppable(const Work& work) {
+  const detail::progress_meter meter(progress_of(py::none()), 1);
+  const py::gil_scoped_release free;
+  return work();
 }
 
 }  // namespace bhclust::python

@@ -1,8 +1,6 @@
 #include "bindings.hpp"
 #include <bhclust/families.hpp>
 
-#include <pybind11/stl.h>
-
 #include <array>
 #include <cstddef>
 #include <string>
@@ -11,45 +9,12 @@
 #include <utility>
 #include <vector>
 
-namespace bhclust::python {
-
-/// A hyperparameter as a caller gave it; converted where its keyword is known.
-struct given {
-  py::object value;
-};
-
-/// One that may be left out.
-struct given_or_none : given {};
-
-}  // namespace bhclust::python
-
 namespace pybind11::detail {
 
+/// For signatures alone: what hyperparameters are given as.
 template <>
-struct type_caster<bhclust::python::given> {
-  PYBIND11_TYPE_CASTER(bhclust::python::given, const_name("float | numpy.typing.ArrayLike"));
-
-  bool load(handle source, bool) {
-    value.value = reinterpret_borrow<object>(source);
-    return true;
-  }
-  static handle cast(const bhclust::python::given& source, return_value_policy, handle) {
-    return source.value.inc_ref();
-  }
-};
-
-template <>
-struct type_caster<bhclust::python::given_or_none> {
-  PYBIND11_TYPE_CASTER(bhclust::python::given_or_none,
-                       const_name("float | numpy.typing.ArrayLike | None"));
-
-  bool load(handle source, bool) {
-    value.value = reinterpret_borrow<object>(source);
-    return true;
-  }
-  static handle cast(const bhclust::python::given_or_none& source, return_value_policy, handle) {
-    return source.value.inc_ref();
-  }
+struct type_caster<bhclust::parameter> {
+  static constexpr auto name = const_name("float | numpy.typing.ArrayLike");
 };
 
 }  // namespace pybind11::detail
@@ -59,24 +24,11 @@ namespace {
 
 using float_array = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-/// Lists of different lengths are no array, which NumPy's message does not say of which argument.
-py::array plain_array(const char* name, const py::object& value) {
-  const auto numpy = py::module_::import("numpy");
-  try {
-    return numpy.attr("asarray")(value);
-  } catch (py::error_already_set& e) {
-    if (!e.matches(PyExc_ValueError)) throw;
-    throw py::value_error(std::string(name) + " is ragged: its rows have different lengths");
-  }
-}
-
 parameter parameter_from(const char* name, const py::object& value) {
   const py::array plain = plain_array(name, value);
   const char kind = plain.dtype().kind();
   if ((kind != 'f' && kind != 'i' && kind != 'u') || plain.ndim() > 2) {
-    throw py::type_error(std::string(name) +
-                         " must be a number or an array of at most two dimensions, not " +
-                         py::repr(value).cast<std::string>());
+    refuse_type(name, "a number or an array of at most two dimensions", value);
   }
   if (plain.ndim() == 2 && plain.shape(0) != plain.shape(1)) {
     throw py::value_error(std::string(name) + " has shape (" + std::to_string(plain.shape(0)) +
@@ -155,9 +107,9 @@ std::string repr_of(const std::string& name, const py::dict& parameters) {
 }
 
 template <std::size_t>
-using given_for = given;
+using given_for = given<parameter>;
 template <std::size_t>
-using given_or_none_for = given_or_none;
+using object_for = py::object;
 
 template <class Family, std::size_t... I>
 Family family_from(const std::tuple<given_for<I>...>& values, std::index_sequence<I...>) {
@@ -172,14 +124,16 @@ template <class Family, std::size_t... I>
 void def_init(py::class_<typed_family<Family>, held_family>& cls, std::index_sequence<I...> all) {
   const auto fields = Family::parameters();
   const Family defaults;
-  cls.def(py::init([all](given_for<I>... values) {
-            return typed_family<Family>(
-                family_from<Family>(std::tuple<given_for<I>...>(values...), all));
-          }),
-          py::kw_only(), py::arg_v(fields[I].name, given{object_from(fields[I], defaults)})...);
+  define_init(
+      cls,
+      [all](given_for<I>... values) {
+        return typed_family<Family>(
+            family_from<Family>(std::tuple<given_for<I>...>(values...), all));
+      },
+      py::kw_only(), py::arg_v(fields[I].name, given_for<I>{object_from(fields[I], defaults)})...);
   (cls.def_property_readonly(
        fields[I].name,
-       [field = fields[I]](const typed_family<Family>& self) -> given {
+       [field = fields[I]](const typed_family<Family>& self) -> given_for<I> {
          return {object_from(field, self.value())};
        },
        fields[I].meaning),
@@ -216,11 +170,13 @@ template <class Family>
 Family defaults_for(const py::object& X, const Family& design) {
   const auto table = py::module_::import("bhclust.table").attr("as_table")(X);
   const table_view& view = table.cast<const held_table&>().view;
-  if constexpr (detail::has<from_design_t, Family>) {
-    return Family::from_data(view, design);
-  } else {
-    return Family::from_data(view);
-  }
+  return stoppable([&] {
+    if constexpr (detail::has<from_design_t, Family>) {
+      return Family::from_data(view, design);
+    } else {
+      return Family::from_data(view);
+    }
+  });
 }
 
 /// from_data for a family whose first fields describe the experiment; of these the first is told
@@ -229,10 +185,15 @@ template <class Family, std::size_t... I>
 void def_from_design(py::class_<typed_family<Family>, held_family>& cls,
                      std::index_sequence<I...>) {
   const auto fields = Family::parameters();
-  cls.def_static(
-      "from_data",
-      [](const py::object& X, given_or_none_for<I>... values) {
-        const std::array<py::object, sizeof...(I)> all{values.value...};
+  const std::string meaning =
+      std::string(
+          "Weak hyperparameters on the scale of the data; valid for any table the family takes. ") +
+      fields[0].name +
+      ": when left out, the names of a DataFrame's columns where these are numbers.";
+  define_static(
+      cls, "from_data",
+      [](const py::object& X, const object_for<I>&... values) {
+        const std::array<py::object, sizeof...(I)> all{values...};
         const auto known = Family::parameters();
         Family design;
         for (std::size_t f = 0; f < all.size(); ++f) {
@@ -244,12 +205,7 @@ void def_from_design(py::class_<typed_family<Family>, held_family>& cls,
         }
         return typed_family<Family>(defaults_for(X, design));
       },
-      py::arg("X"), py::kw_only(), py::arg_v(fields[I].name, given_or_none{{py::none()}})...,
-      (std::string("Weak hyperparameters on the scale of the data; valid for any table the family "
-                   "takes. ") +
-       fields[0].name +
-       ": when left out, the names of a DataFrame's columns where these are numbers.")
-          .c_str());
+      meaning.c_str(), py::arg("X"), py::kw_only(), py::arg_v(fields[I].name, py::none())...);
 }
 
 template <class Family>
@@ -257,8 +213,9 @@ void register_family(py::module_& m) {
   py::class_<typed_family<Family>, held_family> cls(m, Family::name(), docstring<Family>().c_str());
   constexpr auto count = std::tuple_size_v<decltype(Family::parameters())>;
   def_init<Family>(cls, std::make_index_sequence<count>{});
-  cls.def(
-      "parameters", [](const typed_family<Family>& self) { return parameters_of(self.value()); },
+  define(
+      cls, "parameters",
+      [](const typed_family<Family>& self) { return parameters_of(self.value()); },
       "The hyperparameters by keyword.");
   cls.def("__repr__", [](const typed_family<Family>& self) {
     return repr_of(Family::name(), parameters_of(self.value()));
@@ -272,8 +229,8 @@ void register_family(py::module_& m) {
     return true;
   });
   cls.attr("__hash__") = py::none();
-  cls.def_static(
-      "_gradient_sizes",
+  define_static(
+      cls, "_gradient_sizes",
       [](index_t columns) {
         py::dict sizes;
         for (const auto& field : Family::parameters()) {
@@ -281,7 +238,7 @@ void register_family(py::module_& m) {
         }
         return sizes;
       },
-      py::arg("columns"));
+      "", py::arg("columns"));
   cls.def("__reduce__", [](const py::object& self) -> py::tuple {
     const py::object rebuild = py::module_::import("bhclust.families").attr("from_parameters");
     return py::make_tuple(rebuild, py::make_tuple(Family::name(), self.attr("parameters")()));
@@ -291,11 +248,11 @@ void register_family(py::module_& m) {
   if constexpr (detail::has<from_design_t, Family>) {
     def_from_design<Family>(cls, std::make_index_sequence<Family::given>{});
   } else if constexpr (detail::has<from_data_t, Family>) {
-    cls.def_static(
-        "from_data",
+    define_static(
+        cls, "from_data",
         [](const py::object& X) { return typed_family<Family>(defaults_for(X, Family{})); },
-        py::arg("X"),
-        "Weak hyperparameters on the scale of the data; valid for any table the family takes.");
+        "Weak hyperparameters on the scale of the data; valid for any table the family takes.",
+        py::arg("X"));
   }
 }
 
@@ -318,30 +275,50 @@ class product_family final : public held_family {
   py::tuple families_;
 };
 
+using block_list = std::vector<std::pair<py::object, std::vector<index_t>>>;
+
+std::vector<index_t> columns_of(const std::string& place, const py::object& value) {
+  const auto items = items_of(value);
+  if (!items) refuse_type("the columns of " + place, "a sequence of whole numbers", value);
+  std::vector<index_t> columns;
+  for (const py::handle item : *items) {
+    columns.push_back(
+        read<index_t>(("a column of " + place).c_str(), py::reinterpret_borrow<py::object>(item)));
+  }
+  return columns;
+}
+
+product_family product_from(const given<block_list>& given_blocks) {
+  const auto blocks = items_of(given_blocks.value);
+  if (!blocks) {
+    refuse_type("blocks", "a sequence of (Family, columns) pairs", given_blocks.value);
+  }
+  Product product;
+  py::list families;
+  for (const py::handle block : *blocks) {
+    const std::string place = "blocks[" + std::to_string(families.size()) + "]";
+    const auto pair = items_of(block);
+    if (!pair || pair->size() != 2 || !py::isinstance<held_family>((*pair)[0])) {
+      refuse_type(place, "a (Family, columns) pair", block);
+    }
+    const py::object family = (*pair)[0];
+    product.blocks.push_back(
+        {family.cast<const held_family&>().get(), columns_of(place, (*pair)[1])});
+    families.append(family);
+  }
+  return product_family(std::move(product), py::tuple(families));
+}
+
 void register_product(py::module_& m) {
-  py::class_<product_family, held_family>(
+  py::class_<product_family, held_family> cls(
       m, "Product",
       (std::string(Product::doc) +
        "\n\nParameters\n----------\nblocks : sequence of (Family, sequence of int)\n"
        "    The families and the columns each is for; a column is in one block at most, columns in "
        "none are not looked at.\n")
-          .c_str())
-      .def(py::init([](const std::vector<std::pair<py::object, std::vector<index_t>>>& blocks) {
-             Product product;
-             py::tuple families(blocks.size());
-             for (std::size_t b = 0; b < blocks.size(); ++b) {
-               if (!py::isinstance<held_family>(blocks[b].first)) {
-                 throw py::type_error("blocks[" + std::to_string(b) +
-                                      "] must be a (Family, columns) pair");
-               }
-               product.blocks.push_back(
-                   {blocks[b].first.cast<const held_family&>().get(), blocks[b].second});
-               families[b] = blocks[b].first;
-             }
-             return product_family(std::move(product), std::move(families));
-           }),
-           py::arg("blocks"))
-      .def_property_readonly("blocks", &product_family::blocks, "The (family, columns) pairs.")
+          .c_str());
+  define_init(cls, &product_from, py::arg("blocks"));
+  cls.def_property_readonly("blocks", &product_family::blocks, "The (family, columns) pairs.")
       .def("__repr__",
            [](const product_family& self) {
              return "Product(" + py::repr(self.blocks()).cast<std::string>() + ")";
@@ -358,29 +335,32 @@ void register_product(py::module_& m) {
       .attr("__hash__") = py::none();
 }
 
-double log_marginal(const held_family& family, const held_table& table) {
-  const auto model = bind(family.get(), table.view);
-  const py::gil_scoped_release free;
+double log_marginal(const any_family& family, const table_view& X) {
+  const auto model = bind(family, X);
   std::vector<double> all(static_cast<std::size_t>(model.width()), 0.0), one(all.size());
-  for (index_t i = 0; i < table.view.rows(); ++i) {
+  detail::pacer pace;
+  for (index_t i = 0; i < X.rows(); ++i) {
+    pace(model.width());
     std::fill(one.begin(), one.end(), 0.0);
-    model.observe(table.view.row(i), one.data());
+    model.observe(X.row(i), one.data());
     model.merge(all.data(), one.data());
   }
   return model.log_marginal(all.data());
 }
 
 /// Rows need not lie in the domain: centres of counts are fractions.
-double mean_divergence(const held_family& family, const held_table& table) {
-  const auto& X = table.view;
-  const auto model = bind(family.get(), X.columns());
-  const py::gil_scoped_release free;
+double mean_divergence(const any_family& family, const table_view& X) {
+  const auto model = bind(family, X.columns());
   detail::statistics_block rows(model.width());
   for (index_t i = 0; i < X.rows(); ++i) model.observe(X.row(i), rows.append());
   std::vector<double> scratch(static_cast<std::size_t>(model.width()));
+  detail::pacer pace;
   double sum = 0.0;
   for (index_t i = 0; i < X.rows(); ++i) {
-    for (index_t j = 0; j < i; ++j) sum += model.divergence(rows[i], rows[j], scratch.data());
+    for (index_t j = 0; j < i; ++j) {
+      sum += model.divergence(rows[i], rows[j], scratch.data());
+      pace(model.width() * model.width());
+    }
   }
   const auto n = static_cast<double>(X.rows());
   return sum / (n * (n - 1.0) / 2.0);
@@ -389,22 +369,31 @@ double mean_divergence(const held_family& family, const held_table& table) {
 }  // namespace
 
 void register_families(py::module_& m) {
-  py::class_<held_family>(
-      m, "Family", "A likelihood with its conjugate prior; the value is the hyperparameters.")
-      .def_property_readonly(
-          "name", [](const held_family& self) { return self.get().name(); },
-          "The name of the class.")
+  py::class_<held_family> cls(
+      m, "Family", "A likelihood with its conjugate prior; the value is the hyperparameters.");
+  cls.def_property_readonly(
+         "name", [](const held_family& self) { return self.get().name(); },
+         "The name of the class.")
       .def_property_readonly("_relaxable",
-                             [](const held_family& self) { return self.get().relaxable(); })
-      .def("_log_marginal", &log_marginal, py::arg("table"))
-      .def("_mean_divergence", &mean_divergence, py::arg("table"))
-      .def(
-          "_check",
-          [](const held_family& self, const held_table& table) {
-            check_data(self.get(), table.view);
-            static_cast<void>(bind(self.get(), table.view.columns()));
-          },
-          py::arg("table"));
+                             [](const held_family& self) { return self.get().relaxable(); });
+  define(
+      cls, "_log_marginal",
+      [](const held_family& self, const held_table& table) {
+        return stoppable([&] { return log_marginal(self.get(), table.view); });
+      },
+      "", py::arg("table"));
+  define(
+      cls, "_mean_divergence",
+      [](const held_family& self, const held_table& table) {
+        return stoppable([&] { return mean_divergence(self.get(), table.view); });
+      },
+      "", py::arg("table"));
+  define(
+      cls, "_check",
+      [](const held_family& self, const held_table& table) {
+        stoppable([&] { static_cast<void>(bind(self.get(), table.view)); });
+      },
+      "", py::arg("table"));
   for_each_family([&m](auto tag) { register_family<typename decltype(tag)::type>(m); });
   register_product(m);
 }

@@ -15,6 +15,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -192,14 +193,17 @@ py::array matrix_of(const std::vector<std::array<double, 4>>& values, const py::
   return array;
 }
 
+span<const index_t> span_of(const label_array& rows) {
+  return {rows.data(), static_cast<index_t>(rows.size())};
+}
+
 py::array together_of(const tree& t, const tree_posterior& p, const label_array& first,
                       const label_array& second) {
-  const span<const index_t> rows(first.data(), static_cast<index_t>(first.size()));
-  const span<const index_t> columns(second.data(), static_cast<index_t>(second.size()));
+  const auto report = progress_of(py::none());
   std::vector<double> values;
   {
     const py::gil_scoped_release free;
-    values = coclustering(t, p, rows, columns);
+    values = coclustering(t, p, span_of(first), span_of(second), report);
   }
   return array_from(std::move(values))
       .reshape(std::vector<py::ssize_t>{first.size(), second.size()});
@@ -208,13 +212,13 @@ py::array together_of(const tree& t, const tree_posterior& p, const label_array&
 /// One value a pair of rows.
 py::array together_pairs(const tree& t, const tree_posterior& p, const label_array& first,
                          const label_array& second) {
-  const common_ancestors meet(t);
-  std::vector<double> together;
-  for (py::ssize_t q = 0; q < first.size(); ++q) {
-    const index_t node = meet(first.data()[q], second.data()[q]);
-    together.push_back(node < 0 ? 0.0 : 1.0 - p.height[static_cast<std::size_t>(node)]);
+  const auto report = progress_of(py::none());
+  std::vector<double> values;
+  {
+    const py::gil_scoped_release free;
+    values = coclustering_of_pairs(t, p, span_of(first), span_of(second), report);
   }
-  return array_from(std::move(together));
+  return array_from(std::move(values));
 }
 
 void register_evidence(py::module_& m) {
@@ -227,79 +231,87 @@ void register_evidence(py::module_& m) {
       .def_property_readonly("log_gain_of_merge", [](const py::object& self) {
         return view_of(self.cast<const relocations&>().log_gain_of_merge, self);
       });
-  m.def("relocate", &relocations_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("four"), py::arg("progress"));
-  m.def(
-      "relocated_tree",
+  define(m, "relocate", &relocations_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+         py::arg("family"), py::arg("four"), py::arg("progress"));
+  define(
+      m, "relocated_tree",
       [](const tree& t, index_t node, index_t move) {
         if (move < 0 || move > 3) throw py::value_error("move must be from 0 to 3");
         return relocated_tree(t, node, static_cast<relocation>(move));
       },
       py::arg("tree"), py::arg("node"), py::arg("move"));
-  m.def("log_evidence_bound", &bound_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("kind"), py::arg("progress"));
-  m.def("exact_log_evidence", &exact_of, py::arg("table"), py::arg("family"), py::arg("alpha"),
-        py::arg("progress"));
+  define(m, "log_evidence_bound", &bound_of, py::arg("tree"), py::arg("posterior"),
+         py::arg("table"), py::arg("family"), py::arg("kind"), py::arg("progress"));
+  define(m, "exact_log_evidence", &exact_of, py::arg("table"), py::arg("family"), py::arg("alpha"),
+         py::arg("progress"));
 }
 
 void register_rows(py::module_& m) {
-  m.def("explain", &explain_node, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("node"), py::arg("order"));
-  m.def("separation", &separation_of, py::arg("table"), py::arg("family"), py::arg("first"),
-        py::arg("second"), py::arg("order"));
-  m.def("impute", &imputed, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("fresh"), py::arg("n_threads"), py::arg("progress"));
-  m.def("impute_levels", &imputed_levels, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("fresh"), py::arg("column"), py::arg("n_threads"),
-        py::arg("progress"));
-  m.def("sample_rows", &samples_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("n_samples"), py::arg("seed"), py::arg("progress"));
+  define(m, "explain", &explain_node, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+         py::arg("family"), py::arg("node"), py::arg("order"));
+  define(m, "separation", &separation_of, py::arg("table"), py::arg("family"), py::arg("first"),
+         py::arg("second"), py::arg("order"));
+  define(m, "impute", &imputed, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+         py::arg("family"), py::arg("fresh"), py::arg("n_threads"), py::arg("progress"));
+  define(m, "impute_levels", &imputed_levels, py::arg("tree"), py::arg("posterior"),
+         py::arg("table"), py::arg("family"), py::arg("fresh"), py::arg("column"),
+         py::arg("n_threads"), py::arg("progress"));
+  define(m, "sample_rows", &samples_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+         py::arg("family"), py::arg("n_samples"), py::arg("seed"), py::arg("progress"));
 }
 
 void register_gradient(py::module_& m) {
-  m.def("gradient_of_evidence", &gradient_of, py::arg("tree"), py::arg("posterior"),
-        py::arg("table"), py::arg("family"), py::arg("progress"));
+  define(m, "gradient_of_evidence", &gradient_of, py::arg("tree"), py::arg("posterior"),
+         py::arg("table"), py::arg("family"), py::arg("progress"));
 }
 
 void register_partitions(py::module_& m) {
-  m.def("coclustering", &together_of, py::arg("tree"), py::arg("posterior"), py::arg("first"),
-        py::arg("second"));
-  m.def("coclustering_pairs", &together_pairs, py::arg("tree"), py::arg("posterior"),
-        py::arg("first"), py::arg("second"));
-  m.def(
-      "path_entropy",
+  define(m, "coclustering", &together_of, py::arg("tree"), py::arg("posterior"), py::arg("first"),
+         py::arg("second"));
+  define(m, "coclustering_pairs", &together_pairs, py::arg("tree"), py::arg("posterior"),
+         py::arg("first"), py::arg("second"));
+  define(
+      m, "path_entropy",
       [](const tree& t, const tree_posterior& p) { return array_from(path_entropy(t, p)); },
       py::arg("tree"), py::arg("posterior"));
-  m.def(
-      "binder_nodes",
+  define(
+      m, "binder_nodes",
       [](const tree& t, const tree_posterior& p, double together_cost) {
         return array_from(binder_nodes(t, p, together_cost));
       },
       py::arg("tree"), py::arg("posterior"), py::arg("together_cost"));
-  m.def(
-      "log_cluster_count",
+  define(
+      m, "log_cluster_count",
       [](const tree& t, const tree_posterior& p, index_t max_clusters) {
+        const auto report = progress_of(py::none());
         std::vector<double> values;
         {
           const py::gil_scoped_release free;
-          values = log_cluster_count(t, p, max_clusters);
+          values = log_cluster_count(t, p, max_clusters, report);
         }
         return array_from(std::move(values));
       },
       py::arg("tree"), py::arg("posterior"), py::arg("max_clusters"));
-  m.def(
-      "best_nodes_at_count",
+  define(
+      m, "best_nodes_at_count",
       [](const tree& t, const tree_posterior& p, index_t count) {
-        return array_from(best_nodes_at_count(t, p, count));
+        const auto report = progress_of(py::none());
+        std::vector<index_t> nodes;
+        {
+          const py::gil_scoped_release free;
+          nodes = best_nodes_at_count(t, p, count, report);
+        }
+        return array_from(std::move(nodes));
       },
       py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
-  m.def(
-      "sample_partitions",
+  define(
+      m, "sample_partitions",
       [](const tree& t, const tree_posterior& p, index_t count, std::uint64_t seed) {
+        const auto report = progress_of(py::none());
         std::vector<index_t> all;
         {
           const py::gil_scoped_release free;
-          all = sample_partitions(t, p, count, seed);
+          all = sample_partitions(t, p, count, seed, report);
         }
         return array_from(std::move(all)).reshape(std::vector<py::ssize_t>{count, t.leaves()});
       },
@@ -325,47 +337,48 @@ void register_inference(py::module_& m) {
       .def_property_readonly("log_odds", column_of(&tree_posterior::log_odds))
       .def_property_readonly("omega", column_of(&tree_posterior::omega))
       .def_property_readonly("height", column_of(&tree_posterior::height));
-  m.def("posterior", &posterior_of, py::arg("tree"), py::arg("table"), py::arg("family"),
-        py::arg("alpha"), py::arg("progress"));
-  m.def(
-      "map_nodes", [](const tree& t, const tree_posterior& p) { return array_from(map_cut(t, p)); },
+  define(m, "posterior", &posterior_of, py::arg("tree"), py::arg("table"), py::arg("family"),
+         py::arg("alpha"), py::arg("progress"));
+  define(
+      m, "map_nodes",
+      [](const tree& t, const tree_posterior& p) { return array_from(map_cut(t, p)); },
       py::arg("tree"), py::arg("posterior"));
-  m.def(
-      "nodes_by_probability",
+  define(
+      m, "nodes_by_probability",
       [](const tree& t, const tree_posterior& p, double threshold) {
         return array_from(nodes_by_probability(t, p, threshold));
       },
       py::arg("tree"), py::arg("posterior"), py::arg("threshold"));
-  m.def(
-      "nodes_at_count",
+  define(
+      m, "nodes_at_count",
       [](const tree& t, const tree_posterior& p, index_t count) {
         return array_from(nodes_at_count(t, p, count));
       },
       py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
-  m.def(
-      "labels_of",
+  define(
+      m, "labels_of",
       [](const tree& t, const label_array& nodes) {
         return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}));
       },
       py::arg("tree"), py::arg("nodes"));
-  m.def(
-      "cluster_of_nodes",
+  define(
+      m, "cluster_of_nodes",
       [](const tree& t, const label_array& nodes) {
         return array_from(cluster_of_nodes(t, {nodes.data(), nodes.data() + nodes.size()}));
       },
       py::arg("tree"), py::arg("nodes"));
-  m.def(
-      "linkage_heights",
+  define(
+      m, "linkage_heights",
       [](const tree& t, const tree_posterior& p) {
         return array_from(linkage_heights(t, p.log_odds));
       },
       py::arg("tree"), py::arg("posterior"));
-  m.def("log_predictive", &density_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-        py::arg("family"), py::arg("fresh"), py::arg("n_threads"), py::arg("progress"));
-  m.def("log_responsibilities", &responsibilities_of, py::arg("labels"), py::arg("alpha"),
-        py::arg("table"), py::arg("family"), py::arg("fresh"), py::arg("n_threads"),
-        py::arg("progress"));
-  m.def("curve", &curve_at, py::arg("family"), py::arg("table"), py::arg("times"));
+  define(m, "log_predictive", &density_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
+         py::arg("family"), py::arg("fresh"), py::arg("n_threads"), py::arg("progress"));
+  define(m, "log_responsibilities", &responsibilities_of, py::arg("labels"), py::arg("alpha"),
+         py::arg("table"), py::arg("family"), py::arg("fresh"), py::arg("n_threads"),
+         py::arg("progress"));
+  define(m, "curve", &curve_at, py::arg("family"), py::arg("table"), py::arg("times"));
   register_evidence(m);
   register_rows(m);
   register_gradient(m);

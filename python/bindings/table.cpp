@@ -30,14 +30,15 @@ held_table csr_table(const dense_array& data, const index_array& indices, const 
 }  // namespace
 
 void register_table(py::module_& m) {
-  py::class_<held_table>(m, "Table",
-                         "Rows of float64 cells that the core reads in place (see bhclust.table).")
-      .def_static("dense", &dense_table, py::arg("cells").noconvert(),
-                  "A C-contiguous float64 array of shape (rows, columns).")
-      .def_static("csr", &csr_table, py::arg("data").noconvert(), py::arg("indices").noconvert(),
-                  py::arg("indptr").noconvert(), py::arg("columns"),
-                  "Canonical CSR arrays: float64 data, int64 indices and indptr.")
-      .def_property_readonly("n_rows", [](const held_table& t) { return t.view.rows(); })
+  py::class_<held_table> cls(
+      m, "Table", "Rows of float64 cells that the core reads in place (see bhclust.table).");
+  define_static(cls, "dense", &dense_table,
+                "A C-contiguous float64 array of shape (rows, columns); others are copied.",
+                py::arg("cells"));
+  define_static(cls, "csr", &csr_table,
+                "Canonical CSR arrays: float64 data, int64 indices and indptr.", py::arg("data"),
+                py::arg("indices"), py::arg("indptr"), py::arg("columns"));
+  cls.def_property_readonly("n_rows", [](const held_table& t) { return t.view.rows(); })
       .def_property_readonly("n_columns", [](const held_table& t) { return t.view.columns(); })
       .def_property_readonly("is_sparse", [](const held_table& t) { return t.view.sparse(); })
       .def_property_readonly("arrays", [](const held_table& t) { return t.arrays; });

@@ -4,8 +4,6 @@
 #include <bhclust/analysis/newick.hpp>
 #include <bhclust/tree.hpp>
 
-#include <pybind11/stl.h>
-
 #include <cmath>
 #include <optional>
 #include <string>
@@ -30,7 +28,7 @@ cost_kind kind_from(const std::string& name) {
   if (name == "none") return cost_kind::none;
   if (name == "log_d") return cost_kind::log_d;
   if (name == "divergence") return cost_kind::divergence;
-  throw py::value_error("costs is '" + name + "'; it must be 'none', 'log_d' or 'divergence'");
+  throw py::value_error("kind is '" + name + "'; it must be 'none', 'log_d' or 'divergence'");
 }
 
 const char* name_of(cost_kind kind) {
@@ -39,23 +37,23 @@ const char* name_of(cost_kind kind) {
 
 /// Integers only: a float id would be truncated without a word.
 index_array ids_of(const char* name, const py::object& value) {
-  const py::array plain = py::module_::import("numpy").attr("asarray")(value);
+  const py::array plain = plain_array(name, value);
   const char kind = plain.dtype().kind();
   if (kind != 'i' && kind != 'u' && plain.size() > 0) {
     throw py::type_error(std::string(name) + " must hold integers, not " +
                          py::str(py::object(plain.dtype())).cast<std::string>());
   }
-  return plain.size() > 0 ? index_array(plain) : index_array(0);
+  return plain.size() > 0 ? index_array(plain.attr("astype")("int64")) : index_array(0);
 }
 
 double_array numbers_of(const char* name, const py::object& value) {
-  const py::array plain = py::module_::import("numpy").attr("asarray")(value);
+  const py::array plain = plain_array(name, value);
   const char kind = plain.dtype().kind();
   if (kind != 'f' && kind != 'i' && kind != 'u') {
     throw py::type_error(std::string(name) + " must hold numbers, not " +
                          py::str(py::object(plain.dtype())).cast<std::string>());
   }
-  return double_array(plain);
+  return {plain.attr("astype")("float64")};
 }
 
 tree from_children(index_t n_leaves, const py::object& children, const py::object& costs,
@@ -91,39 +89,25 @@ std::vector<double> heights_of(const tree& t, const py::object& heights) {
   return {values.data(), values.data() + values.size()};
 }
 
-void require_monotone(const tree& t, const std::vector<double>& height) {
-  const auto shown = [&height](index_t k) {
-    return "heights[" + std::to_string(k) + "] is " +
-           detail::number(height[static_cast<std::size_t>(k)]);
-  };
-  for (index_t k = t.nodes() - 1; k >= 0; --k) {
-    const double own = height[static_cast<std::size_t>(k)];
-    const index_t up = t.parent(k);
-    if (std::isnan(own)) throw py::value_error(shown(k) + "; it must be a number");
-    if (up >= 0 && own > height[static_cast<std::size_t>(up)]) {
-      throw py::value_error(shown(k) + ", above its parent's: " + shown(up));
-    }
-  }
-}
-
 py::array linkage(const tree& t, const py::object& heights) {
   const auto height = heights.is_none() ? linkage_heights(t) : heights_of(t, heights);
-  require_monotone(t, height);
-  return array_from(linkage_of(t, height)).reshape(std::vector<py::ssize_t>{t.merges(), 4});
+  auto rows = stoppable([&] { return linkage_of(t, height); });
+  return array_from(std::move(rows)).reshape(std::vector<py::ssize_t>{t.merges(), 4});
 }
 
 tree from_linkage(const py::object& Z) {
   const auto linkage = numbers_of("Z", Z);
   if (linkage.ndim() != 2 || linkage.shape(1) != 4) {
-    throw py::value_error("Z must have shape (n - 1, 4)");
+    throw py::value_error("Z must have shape (n - 1, 4), not " +
+                          py::str(py::tuple(linkage.attr("shape"))).cast<std::string>());
   }
-  return tree_from_linkage(span_of(linkage), linkage.shape(0));
+  const auto rows = linkage.shape(0);
+  return stoppable([&, cells = span_of(linkage)] { return tree_from_linkage(cells, rows); });
 }
 
 std::string newick(const tree& t, const names_list& names, const py::object& heights) {
-  if (heights.is_none()) return to_newick(t, span_of(names));
-  const auto height = heights_of(t, heights);
-  return to_newick(t, span_of(names), height);
+  const auto height = heights.is_none() ? std::vector<double>() : heights_of(t, heights);
+  return stoppable([&] { return to_newick(t, span_of(names), height); });
 }
 
 std::vector<index_t> nodes_of_cut(const tree& t, std::optional<double> lam,
@@ -140,13 +124,13 @@ void register_tree(py::module_& m) {
   const auto json = [](const char* function) {
     return py::module_::import("bhclust.tree_json").attr(function);
   };
-  py::class_<tree>(m, "Tree", R"(A forest of binary trees in flat arrays, children before parents.
+  py::class_<tree> cls(m, "Tree",
+                       R"(A forest of binary trees in flat arrays, children before parents.
 
 Nodes 0 ... n_leaves - 1 are the rows; merge t makes node n_leaves + t. Several roots are a
-lambda-forest. Arrays are read-only views of the tree's own memory.)")
-      .def_static("from_children", &from_children, py::arg("n_leaves"), py::arg("children"),
-                  py::kw_only(), py::arg("costs") = py::none(), py::arg("kind") = "none",
-                  R"(A forest from its merges.
+lambda-forest. Arrays are read-only views of the tree's own memory.)");
+  define_static(cls, "from_children", &from_children,
+                R"(A forest from its merges.
 
 Parameters
 ----------
@@ -160,16 +144,18 @@ kind : {"none", "log_d", "divergence"}
 Raises
 ------
 ValueError
-    Naming the first merge that does not fit.)")
-      .def_static("from_linkage", &from_linkage, py::arg("Z"),
-                  "The tree of a SciPy linkage matrix, shape (n - 1, 4); heights are not kept.")
-      .def_static(
-          "from_newick",
-          [](const std::string& text, const names_list& names, bool resolve) {
-            return from_newick(text, span_of(names), resolve);
-          },
-          py::arg("text"), py::kw_only(), py::arg("names") = py::none(), py::arg("resolve") = false,
-          R"(The forest of a Newick text (one tree or several).
+    Naming the first merge that does not fit.)",
+                py::arg("n_leaves"), py::arg("children"), py::kw_only(),
+                py::arg("costs") = py::none(), py::arg("kind") = "none");
+  define_static(cls, "from_linkage", &from_linkage,
+                "The tree of a SciPy linkage matrix, shape (n - 1, 4); heights are not kept.",
+                py::arg("Z"));
+  define_static(
+      cls, "from_newick",
+      [](const std::string& text, const names_list& names, bool resolve) {
+        return stoppable([&] { return from_newick(text, span_of(names), resolve); });
+      },
+      R"(The forest of a Newick text (one tree or several).
 
 Parameters
 ----------
@@ -177,19 +163,22 @@ text : str
 names : sequence of str, optional
     Row i is the leaf ``names[i]``; without names leaves are labelled by row number.
 resolve : bool
-    Join the children of a node with more than two from left to right; else it is refused.)")
-      .def_static(
-          "from_json", [json](const std::string& text) { return json("loads")(text).cast<tree>(); },
-          py::arg("text"), "The tree that `to_json` wrote.")
-      .def(
-          "to_json",
-          [json](const py::object& self, const py::object& names) {
-            return json("dumps")(self, names).cast<std::string>();
-          },
-          py::kw_only(), py::arg("names") = py::none(),
-          "Flat JSON: two arrays of child ids, the costs, the names if given.")
-      .def("to_linkage", &linkage, py::kw_only(), py::arg("heights") = py::none(),
-           R"(SciPy's linkage matrix, shape (n - 1, 4), rows in order of height.
+    Join the children of a node with more than two from left to right; else it is refused.)",
+      py::arg("text"), py::kw_only(), py::arg("names") = py::none(), py::arg("resolve") = false);
+  define_static(
+      cls, "from_json",
+      [json](const std::string& text) { return json("loads")(text).cast<tree>(); },
+      "The tree that `to_json` wrote.", py::arg("text"));
+  define(
+      cls, "to_json",
+      [json](const tree& t, const names_list& names) {
+        return json("dumps")(py::cast(t, py::return_value_policy::reference), names)
+            .cast<std::string>();
+      },
+      "Flat JSON: two arrays of child ids, the costs, the names if given.", py::kw_only(),
+      py::arg("names") = py::none());
+  define(cls, "to_linkage", &linkage,
+         R"(SciPy's linkage matrix, shape (n - 1, 4), rows in order of height.
 
 Without ``heights`` (one a node, none larger than its parent's) they are: d* and its running
 maximum for a tree of RBHC; -log r and its running minimum from the root for one of BHC, so that
@@ -199,29 +188,36 @@ way down.
 Raises
 ------
 ValueError
-    When the forest has several roots.)")
-      .def("to_newick", &newick, py::kw_only(), py::arg("names") = py::none(),
-           py::arg("heights") = py::none(),
-           "Newick text, one line a root; branch lengths are differences of ``heights``, one a "
-           "node.")
-      .def(
-          "cut",
-          [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
-            return array_from(labels_of(t, nodes_of_cut(t, lam, n_clusters)));
-          },
-          py::kw_only(), py::arg("lam") = py::none(), py::arg("n_clusters") = py::none(),
-          R"(Labels from the costs of RBHC, numbered by first row.
+    When the forest has several roots.)",
+         py::kw_only(), py::arg("heights") = py::none());
+  define(cls, "to_newick", &newick,
+         R"(Newick text, one line a root, which `from_newick` reads back.
+
+Parameters
+----------
+names : sequence of str, optional
+    One a row, all different and none empty; without names leaves are labelled by row number.
+heights : array of shape (n_nodes,), optional
+    Finite, none larger than its parent's; branch lengths are their differences.)",
+         py::kw_only(), py::arg("names") = py::none(), py::arg("heights") = py::none());
+  define(
+      cls, "cut",
+      [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
+        return array_from(labels_of(t, nodes_of_cut(t, lam, n_clusters)));
+      },
+      R"(Labels from the costs of RBHC, numbered by first row.
 
 Merges below ``lam`` stay, on the running maximum of d*; or the ``n_clusters - 1`` costliest merges
-are undone. A tree of BHC has no d*: cut its posterior.)")
-      .def(
-          "forest",
-          [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
-            return forest_of(t, nodes_of_cut(t, lam, n_clusters));
-          },
-          py::kw_only(), py::arg("lam") = py::none(), py::arg("n_clusters") = py::none(),
-          "The forest that `cut` labels: the merges below the cut.")
-      .def_property_readonly("n_leaves", &tree::leaves, "Number of rows.")
+are undone. A tree of BHC has no d*: cut its posterior.)",
+      py::kw_only(), py::arg("lam") = py::none(), py::arg("n_clusters") = py::none());
+  define(
+      cls, "forest",
+      [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
+        return forest_of(t, nodes_of_cut(t, lam, n_clusters));
+      },
+      "The forest that `cut` labels: the merges below the cut.", py::kw_only(),
+      py::arg("lam") = py::none(), py::arg("n_clusters") = py::none());
+  cls.def_property_readonly("n_leaves", &tree::leaves, "Number of rows.")
       .def_property_readonly("n_merges", &tree::merges,
                              "Number of merges: n_leaves less the roots.")
       .def_property_readonly("n_nodes", &tree::nodes, "Number of leaves and merges.")
@@ -265,6 +261,7 @@ are undone. A tree of BHC has no d*: cut its posterior.)")
                                   name_of(t.costs()));
           },
           [](const py::tuple& state) {
+            if (state.size() != 4) throw py::value_error("this is not the state of a Tree");
             const auto children = state[1].cast<index_array>();
             const auto costs = state[2].cast<double_array>();
             return tree_from_children(state[0].cast<index_t>(), span_of(children), span_of(costs),

@@ -218,11 +218,11 @@ TEST_CASE("evidence: refusals") {
   bhclust::refine_options options;
   options.max_regrafts = -1;
   check_refused([&] { static_cast<void>(bhclust::refine(t, X.view(), family, options)); },
-                {"max_regrafts must be at least 0"});
+                {"max_regrafts is -1; it must be at least 0"});
   options = {};
   options.max_seconds = -1.0;
   check_refused([&] { static_cast<void>(bhclust::refine(t, X.view(), family, options)); },
-                {"max_seconds must be at least 0"});
+                {"max_seconds is -1; it must be at least 0"});
   options = {};
   options.alpha = missing;
   check_refused([&] { static_cast<void>(bhclust::refine(t, X.view(), family, options)); },

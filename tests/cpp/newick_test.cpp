@@ -71,7 +71,7 @@ TEST_CASE("newick: blanks, comments, lengths and inner labels are passed over") 
 
 TEST_CASE("newick: labels that need quotes come back") {
   const std::vector<std::string> names{
-      "it's",  "a,b",  "(c)",    "d e",        "",    "f:1",   "[g]",         "'",
+      "it's",  "a,b",  "(c)",    "d e",        " ",   "f:1",   "[g]",         "'",
       "\"q\"", "''h'", "tab\ti", "two\nlines", "{j}", "naïve", "plain-1.5_x", " padded "};
   random_source random(1);
   const auto t = random_tree(random, count(names));
@@ -79,11 +79,7 @@ TEST_CASE("newick: labels that need quotes come back") {
   CHECK(text.find("'it''s'") != std::string::npos);
   CHECK(text.find("plain-1.5_x") != std::string::npos);
   CHECK(text.find("'plain-1.5_x'") == std::string::npos);
-  // the empty name is written, but cannot be told from a missing one
-  auto named = names;
-  named[4] = "e";
-  const auto s = read(written(t, named), named);
-  CHECK(written(s, named) == written(t, named));
+  CHECK(written(read(text, names), names) == text);
 }
 
 TEST_CASE("newick: random forests there and back") {
@@ -151,5 +147,32 @@ TEST_CASE("newick: refusals when reading") {
   check_text_refused("(a,b);",
                      {"the tree has 2 leaves and there are 3 names; they must be the same rows"},
                      {"a", "b", "c"});
-  check_text_refused("(a,b);", {"names: 'a' is there twice; names must differ"}, {"a", "a"});
+  check_text_refused("(a,b);", {"names[0] and names[1] are both 'a'; names must differ"},
+                     {"a", "a"});
+  check_text_refused("(a,b);", {"names[1] is empty; every leaf needs a name"}, {"a", ""});
+}
+
+TEST_CASE("newick: what could not be read back is not written") {
+  const auto refused = [](const std::vector<std::string>& names, const std::vector<double>& height,
+                          std::initializer_list<const char*> parts) {
+    check_refused([&] { static_cast<void>(written(chain_tree(3), names, height)); }, parts);
+  };
+  refused({"a", "b", "a"}, {}, {"names[0] and names[2] are both 'a'; names must differ"});
+  refused({"a", "", "c"}, {}, {"names[1] is empty; every leaf needs a name in Newick text"});
+  refused({}, {0.0, 0.0, 0.0, missing, 1.0}, {"heights[3] is ", "it must be a finite number"});
+  refused({}, {0.0, 0.0, 0.0, 1.0, infinite}, {"heights[4] is inf; it must be a finite number"});
+  refused({}, {-infinite, 0.0, 0.0, 1.0, 2.0}, {"heights[0] is -inf; it must be a finite number"});
+  refused({}, {0.0, 0.0, 0.0, 2.0, 1.0}, {"heights[3] is 2, above its parent's: heights[4] is 1"});
+  refused({}, {0.0, 0.0, -1e308, 0.0, 1e308}, {"their difference overflows"});
+}
+
+TEST_CASE("newick: names of all characters come back") {
+  std::vector<std::string> names;
+  for (int c = 0; c < 256; ++c) {
+    for (const char* around : {"", "x", "'"}) {
+      names.push_back(around + std::string(1, static_cast<char>(c)) + around);
+    }
+  }
+  const tree t = chain_tree(count(names));
+  CHECK(read(written(t, names), names).children() == t.children());
 }

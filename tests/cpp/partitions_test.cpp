@@ -55,6 +55,12 @@ TEST_CASE("partitions: pairs of rows, every family") {
     const auto every = iota(rows);
     const bhclust::span<const index_t> view(every);
     const auto together = bhclust::coclustering(t, p, view, view);
+    const std::vector<index_t> reversed(every.rbegin(), every.rend());
+    const auto pairs =
+        bhclust::coclustering_of_pairs(t, p, view, bhclust::span<const index_t>(reversed));
+    for (index_t i = 0; i < rows; ++i) {
+      CHECK(pairs[at(i)] == together[at(i * rows + rows - 1 - i)]);
+    }
     for (index_t i = 0; i < rows; ++i) {
       for (index_t j = 0; j < rows; ++j) {
         const double wanted = all.probability([&](const partition& one) {

@@ -381,7 +381,7 @@ class TestOptions:
             (-1.0, ValueError, "alpha is -1.0; the concentration must be a finite number above 0"),
             (NAN, ValueError, "alpha is nan; the concentration must be"),
             (INF, ValueError, "alpha is inf; the concentration must be"),
-            (10**400, ValueError, "alpha is 10*; the concentration must be"),
+            (10**400, ValueError, r"alpha is 10*\.\.\.; the concentration must be"),
             (True, TypeError, "alpha must be a number, not True"),
             ("1", TypeError, "alpha must be a number, not '1'"),
             (None, TypeError, "alpha must be a number, not None"),
@@ -477,8 +477,8 @@ class TestPosterior:
     @pytest.mark.parametrize(
         ("tree", "error", "message"),
         [
-            (None, TypeError, "Z must hold numbers"),
-            (np.zeros((2, 3)), ValueError, r"Z must have shape \(n - 1, 4\)"),
+            (None, TypeError, r"tree must be a Tree, a linkage matrix .* not None"),
+            (np.zeros((2, 3)), TypeError, r"tree must be .* of shape \(n - 1, 4\) .* not array"),
             ("(0,1,2);", ValueError, "the tree must be binary"),
             ("tree.nwk", ValueError, "Newick"),
         ],
@@ -498,9 +498,19 @@ class TestPosterior:
                 "threshold is -?nan; it is a prob",
             ),
             ({"rule": "r", "threshold": "a"}, TypeError, "threshold must be a number, not 'a'"),
-            ({"threshold": 0.9}, ValueError, r'0.9, but a cut by rule=None has none; say rule="r"'),
-            ({"rule": "map", "threshold": 0.1}, ValueError, "a cut by rule='map' has none"),
-            ({"n_clusters": 2, "threshold": 0.1}, ValueError, "a cut by n_clusters=2 has none"),
+            ({"threshold": 0.5}, ValueError, "threshold is 0.5, but a cut by rule=None has none"),
+            (
+                {"rule": "map", "threshold": 0.9},
+                ValueError,
+                "threshold is 0.9, but a cut by rule='map' has none; say rule=\"r\" without",
+            ),
+            ({"rule": "binder", "threshold": 0.9}, ValueError, "a cut by rule='binder' has none"),
+            (
+                {"rule": "r", "threshold": 0.9, "n_clusters": 2},
+                ValueError,
+                "a cut by n_clusters=2 has none; .* or leave threshold out",
+            ),
+            ({"rule": np.zeros(2)}, ValueError, r"rule is array\(\[0., 0.\]\); it must be one of"),
             ({"n_clusters": 2, "rule": "binder"}, ValueError, 'rule="binder" chooses the number'),
             ({"n_clusters": 0}, ValueError, "n_clusters is 0; it must be at least 1"),
             ({"n_clusters": 4}, ValueError, r"n_clusters is 4; this tree has 1 root\(s\) and 3"),
@@ -529,6 +539,40 @@ class TestPosterior:
         with pytest.raises(error, match=message):
             self.found.predict_log_proba(self.X, labels)
 
+    def test_the_threshold_of_a_cut_is_a_half_by_default(self) -> None:
+        nodes = self.found.cut_nodes(rule="r").tolist()
+        assert nodes == self.found.cut_nodes(rule="r", threshold=0.5).tolist()
+
+    @pytest.mark.parametrize(
+        ("i", "j", "error", "message"),
+        [
+            (
+                [0, 1],
+                [0, 1, 2],
+                ValueError,
+                r"i has shape \(2,\) and j has \(3,\); they must be pair",
+            ),
+            ([[0, 1]], [0, 1], ValueError, r"i has shape \(1, 2\) and j has \(2,\)"),
+            (None, [0, 1], ValueError, r"j is given without i; coclustering\(i, j\) takes pairs"),
+            (0, 3, ValueError, "j must be from 0 to 2, the tree's rows"),
+            (-1, 0, ValueError, "i must be from 0 to 2, the tree's rows"),
+            ([0.5], 0, TypeError, r"i must be a row number or an array of them, not \[0.5\]"),
+            ([[0], [1, 2]], 0, ValueError, "i is ragged: its rows have different lengths"),
+        ],
+    )
+    def test_pairs(self, i: Any, j: Any, error: Any, message: str) -> None:
+        with pytest.raises(error, match=message):
+            self.found.coclustering(i, j)
+
+    def test_a_row_with_several_and_no_pairs_at_all(self) -> None:
+        assert self.found.coclustering(0, [0, 1]).tolist() == [1.0, self.found.coclustering(0, 1)]
+        assert self.found.coclustering([]).shape == (0, 0)
+        assert self.found.coclustering([], []).shape == (0,)
+
+    def test_it_is_not_made_by_hand(self) -> None:
+        with pytest.raises(TypeError, match=r"a Posterior is made by bhclust\.posterior"):
+            bhclust.Posterior(self.found.tree, 1, 2, 3)  # type: ignore[arg-type]
+
     def test_threads(self) -> None:
         for way in (self.found.score_samples, self.found.predict_log_proba):
             with pytest.raises(ValueError, match="n_threads is 0; it must be at least 1"):
@@ -537,6 +581,193 @@ class TestPosterior:
     def test_names(self) -> None:
         with pytest.raises(ValueError, match="names has 1 entries for 3 leaves"):
             self.found.to_newick(names=["a"])
+
+
+class TestTrees:
+    """Where a tree is taken, so are linkage matrices and Newick text; nothing else is."""
+
+    X = GOOD["PoissonGamma"]
+    family = family_of("PoissonGamma")
+    tree = bhclust.rbhc(X, family)
+
+    def ways(self, tree: Any) -> dict[str, Any]:
+        X, family = self.X, self.family
+        return {
+            "posterior": lambda: bhclust.posterior(tree, X, family).log_evidence,
+            "refine": lambda: bhclust.refine(tree, X, family),
+            "learn": lambda: bhclust.learn(X, family, tree=tree).log_evidence,
+            "purity": lambda: bhclust.metrics.dendrogram_purity(tree, [0, 0, 1]),
+            "levels": lambda: bhclust.metrics.level_labels(tree, 1).tolist(),
+        }
+
+    def test_forms(self) -> None:
+        pytest.importorskip("scipy")
+        wanted = {name: way() for name, way in self.ways(self.tree).items()}
+        for form in (
+            self.tree.to_linkage(),
+            self.tree.to_linkage().tolist(),
+            self.tree.to_newick(),
+        ):
+            assert {name: way() for name, way in self.ways(form).items()} == wanted
+
+    @pytest.mark.parametrize("wrong", [3, np.zeros((2, 3)), [["a"] * 4], b"(0,1);", {}, len])
+    def test_no_trees(self, wrong: Any) -> None:
+        for way in self.ways(wrong).values():
+            with pytest.raises(TypeError, match="tree must be a Tree, a linkage matrix of numbers"):
+                way()
+
+    def test_names_may_be_numbers(self) -> None:
+        text = self.tree.to_newick(names=[10, np.int64(20), "x"])  # type: ignore[list-item]
+        assert sorted(re.findall(r"\w+", text)) == ["10", "20", "x"]
+        with pytest.raises(TypeError, match=r"names\[1\] must be a string, not None"):
+            self.tree.to_newick(names=["a", None, "b"])  # type: ignore[list-item]
+
+    @pytest.mark.parametrize(
+        ("names", "message"),
+        [
+            (["a", "b", "a"], r"names\[0\] and names\[2\] are both 'a'; names must differ"),
+            (["a", "", "b"], r"names\[1\] is empty; every leaf needs a name in Newick text"),
+            (["a", "\ud800", "b"], r"names\[1\] is '\\ud800'; it has half of a surrogate pair"),
+        ],
+    )
+    def test_names_that_could_not_be_read_back(self, names: Any, message: str) -> None:
+        found = bhclust.posterior(self.tree, self.X, self.family)
+        for write in (self.tree.to_newick, found.to_newick):
+            with pytest.raises(ValueError, match=message):
+                write(names=names)
+
+    @pytest.mark.parametrize(
+        ("top", "message"),
+        [
+            (NAN, r"heights\[4\] is -?nan; it must be a finite number"),
+            (INF, r"heights\[4\] is inf; it must be a finite number"),
+            (-1.0, r"heights\[3\] is 0, above its parent's: heights\[4\] is -1"),
+        ],
+    )
+    def test_heights(self, top: float, message: str) -> None:
+        for write in (self.tree.to_newick, self.tree.to_linkage):
+            with pytest.raises(ValueError, match=message):
+                write(heights=[0.0, 0.0, 0.0, 0.0, top])
+
+    @pytest.mark.parametrize("costs", [[NAN, 1.0], [1.0, INF]])
+    def test_costs(self, costs: Any) -> None:
+        with pytest.raises(ValueError, match=r"costs\[\d\] is -?(nan|inf); costs must be finite"):
+            Tree.from_children(3, self.tree.children, costs=costs, kind="divergence")
+
+
+def test_more_than_the_memory_holds_is_refused_with_its_size() -> None:
+    X = GOOD["PoissonGamma"]
+    found = bhclust.posterior(bhclust.bhc(X, "poisson"), X, "poisson")
+    with pytest.raises(
+        ValueError, match=r"10000000000000 samples of 3 labels take 240 TB; this ma"
+    ):
+        found.sample_partitions(10**13)
+    with pytest.raises(ValueError, match=r"samples of 3 labels take 221 EB; this machine has"):
+        found.sample_partitions(2**63 - 1)
+    text = found.tree.to_json().replace('"n_leaves": 3', f'"n_leaves": {10**14}')
+    assert str(10**14) in text
+    message = r"trees of 100000000000000 leaves take 3.2 PB; this machine has .* of memory"
+    with pytest.raises(ValueError, match=message):
+        Tree.from_json(text)
+    with pytest.raises(ValueError, match=message):
+        Tree.from_children(10**14, [])
+
+
+@pytest.mark.parametrize("progress", [3, "bar", [len]])
+def test_progress_must_be_callable(progress: Any) -> None:
+    X, family = GOOD["PoissonGamma"], family_of("PoissonGamma")
+    tree = bhclust.bhc(X, family)
+    found = bhclust.posterior(tree, X, family)
+    for way in (
+        lambda: bhclust.bhc(X, family, progress=progress),
+        lambda: bhclust.rbhc(X, family, progress=progress),
+        lambda: bhclust.refine(tree, X, family, progress=progress),
+        lambda: bhclust.learn(X, family, tree=tree, progress=progress),
+        lambda: bhclust.posterior(tree, X, family, progress=progress),
+        lambda: bhclust.exact_log_evidence(X, family, progress=progress),
+        lambda: found.log_evidence_bound("joint", progress=progress),
+        lambda: found.score_samples(X, progress=progress),
+        lambda: found.predict_log_proba(X, progress=progress),
+        lambda: bhclust.BHC(family, progress=progress).fit(X),
+        lambda: bhclust.RBHC(family, n_clusters=2, progress=progress).fit(X),
+    ):
+        with pytest.raises(TypeError, match="progress must be callable or None, not "):
+            way()
+
+
+class TestRandomState:
+    X = GOOD["PoissonGamma"]
+
+    @pytest.mark.parametrize(
+        ("seed", "error", "message"),
+        [
+            (-1, ValueError, r"random_state is -1; it must be from 0 to 2\^32 - 1"),
+            (2**32, ValueError, r"random_state is 4294967296; it must be from 0 to 2\^32 - 1"),
+            (0.5, TypeError, "random_state must be a whole number, not 0.5"),
+            (None, TypeError, "random_state must be a whole number, not None"),
+        ],
+    )
+    def test_of_k_means(self, seed: Any, error: Any, message: str) -> None:
+        family = family_of("PoissonGamma")
+        with pytest.raises(error, match=message):
+            bhclust.lambda_heuristic(self.X, family, random_state=seed)
+        with pytest.raises(error, match=message):
+            bhclust.RBHC(family, random_state=seed).fit(self.X)
+
+
+def test_budgets_of_learning_are_looked_at_before_it_begins() -> None:
+    X = np.full((3, 2), -1.0)  # which would be refused next
+    for options, message in (
+        ({"max_rounds": 0}, "max_rounds is 0; it must be at least 1"),
+        ({"max_regrafts": -1}, "max_regrafts is -1; it must be at least 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bhclust.learn(X, "poisson", **options)  # type: ignore[arg-type]
+
+
+class TestMetrics:
+    tree = Tree.from_children(4, [[0, 1], [2, 3], [4, 5]])
+    flat = ("purity", "f_measure", "adjusted_rand_index", "normalized_mutual_information")
+
+    def ways(self, y: Any) -> list[Callable[[], Any]]:
+        labels = [0, 0, 1, 1]
+        flat = [getattr(bhclust.metrics, name) for name in self.flat]
+        return [
+            *(lambda metric=metric: metric(labels, y) for metric in flat),
+            lambda: bhclust.metrics.dendrogram_purity(self.tree, y),
+        ]
+
+    @pytest.mark.parametrize(
+        ("y", "error", "message"),
+        [
+            ([0.0, 0.0, NAN, 1.0], ValueError, r"y\[2\] is nan; every row needs a class: leave"),
+            (["a", None, "b", "b"], ValueError, r"y\[1\] is None; every row needs a class"),
+            (np.array(["a", "b", NAN, "b"], dtype=object), ValueError, r"y\[2\] is nan; every"),
+            (
+                np.array(["2020", "NaT", "2020", "2021"], "M8[Y]"),
+                ValueError,
+                r"y\[1\] is NaT; every",
+            ),
+            ([1j, 1j, 0j, 0j], TypeError, "y has dtype complex128; classes are numbers or text"),
+            ([[0], [0], [1], [1]], ValueError, r"y must have one entry a row, not shape \(4, 1\)"),
+            ([[0], [0, 1], [1], [1]], ValueError, "y is ragged"),
+            ([], ValueError, r"y must have one entry a row, not shape \(0,\)"),
+            (None, ValueError, r"y must have one entry a row, not shape \(\)"),
+            (np.array([{}, {}, 1, 1]), TypeError, r"y holds \{\}; classes are numbers or text"),
+            ([0, 1, 1], ValueError, r"y has 3( entries|; they must be of the same rows)"),
+        ],
+    )
+    def test_classes(self, y: Any, error: Any, message: str) -> None:
+        for way in self.ways(y):
+            with pytest.raises(error, match=message):
+                way()
+
+    def test_classes_of_mixed_types(self) -> None:
+        for way in self.ways(np.array(["a", "a", 1, 1], dtype=object)):
+            assert way() == pytest.approx(1.0)
+
+    def test_a_level_below_all_leaves_ends(self) -> None:
+        assert bhclust.metrics.level_labels(self.tree, 10**12).tolist() == [0, 1, 2, 3]
 
 
 HYPERPARAMETERS = [
@@ -694,9 +925,13 @@ def test_hyperparameters(name: str, hyper: Any, error: Any, message: str) -> Non
             ValueError,
             "column 0 is in two blocks",
         ),
-        ([(bhclust.PoissonGamma(), 0)], TypeError, "incompatible constructor arguments"),
-        ([bhclust.PoissonGamma()], TypeError, "incompatible constructor arguments"),
-        ([(bhclust.PoissonGamma(), [0.5])], TypeError, "incompatible constructor arguments"),
+        (
+            [(bhclust.PoissonGamma(), 0)],
+            TypeError,
+            r"the columns of blocks\[0\] must be a .* not 0",
+        ),
+        ([bhclust.PoissonGamma()], TypeError, r"blocks\[0\] must be a \(Family, columns\) pair"),
+        ([(bhclust.PoissonGamma(), [0.5])], TypeError, r"a column of blocks\[0\] must be a whole"),
         (
             [(bhclust.PoissonGamma(rate=[1.0, 2.0]), [0])],
             ValueError,

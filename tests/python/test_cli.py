@@ -227,6 +227,15 @@ class TestFit:
         assert run("fit", table("\n".join(lines)), "--out", "o")[0] == 0
         assert [row["name"] for row in read_labels("o")] == [f"{n}{i}" for i, n in enumerate(names)]
 
+    def test_names_that_newick_cannot_have_give_way_to_row_numbers(self, run, table):
+        lines = ["name,x,y", *(f"{'ab'[i % 2]},{i % 2},{i / 7}" for i in range(20))]
+        arguments = ("fit", table("\n".join(lines)), "--names", "name", "--out", "o", "--no-plot")
+        code, out, err = run(*arguments)
+        assert (code, err) == (0, "")
+        assert "tree.nwk names the rows by number: names are there twice, or empty" in out
+        assert bhclust.Tree.from_newick(Path("o/tree.nwk").read_text()).n_leaves == 20
+        assert [row["name"] for row in read_labels("o")] == ["a", "b"] * 10
+
     def test_refuses_to_replace_before_it_works(self, run, table, monkeypatch):
         assert run("fit", table(), "--out", "o", "--no-plot")[0] == 0
         before = Path("o/labels.csv").read_bytes()

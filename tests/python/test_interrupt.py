@@ -17,7 +17,8 @@ import pytest
 import bhclust
 from cases import random_case
 
-# Each would run for a minute or more; the other thread prints only if it gets to run meanwhile.
+# Each would run for many seconds without a look at signals; the other thread prints only if it gets
+# to run meanwhile.
 CHILD = """
 import threading, time
 import numpy as np
@@ -27,45 +28,84 @@ rng = np.random.default_rng(0)
 normal = bhclust.NormalInverseWishart(nu=12.0)
 known = bhclust.NormalKnownVariance()
 
+def balanced(n):
+    return bhclust.Tree.from_children(n, np.arange(2 * n - 2).reshape(-1, 2))
+
+def found_on(n):
+    return bhclust.posterior(balanced(n), rng.normal(size=(n, 1)), known)
+
 def tell():
     time.sleep(0.3)
     print("running", flush=True)
 
-WORK = {work!r}
-if WORK == "score_samples":
-    X = rng.normal(size=(2000, 10))
-    found = bhclust.posterior(bhclust.rbhc(X, known), X, normal)
-    new = rng.normal(size=(100_000, 10))
-elif WORK == "learn":
-    X = rng.normal(size=(6000, 10))
-else:
-    X = rng.normal(size=(60_000, 10))
+{before}
 threading.Thread(target=tell, daemon=True).start()
 try:
-    if WORK == "bhc":
-        bhclust.bhc(X, normal)
-    elif WORK == "one thread":
-        bhclust.bhc(X, normal, n_threads=1)
-    elif WORK == "chain":
-        bhclust.rbhc(X, known)
-    elif WORK == "rbhc":
-        bhclust.rbhc(X, bhclust.NormalInverseGamma(), method="greedy")
-    elif WORK == "fit":
-        bhclust.BHC(dict.fromkeys(range(10), normal)).fit(X)
-    else:
-        found.score_samples(new)
+    {work}
 except KeyboardInterrupt:
     print("stopped", flush=True)
 else:
     print("finished", flush=True)
 """
+LONG = "X = rng.normal(size=(60_000, 10))"
+WIDE = """
+X = rng.normal(size=(30, 4000))
+wide = bhclust.NormalInverseWishart(nu=4003.0)
+"""
+WORKS = {
+    "bhc": (LONG, "bhclust.bhc(X, normal)"),
+    "one thread": (LONG, "bhclust.bhc(X, normal, n_threads=1)"),
+    "chain": (LONG, "bhclust.rbhc(X, known)"),
+    "rbhc": (LONG, "bhclust.rbhc(X, bhclust.NormalInverseGamma(), method='greedy')"),
+    "fit": (LONG, "bhclust.BHC(dict.fromkeys(range(10), normal)).fit(X)"),
+    "score_samples": (
+        """
+X = rng.normal(size=(2000, 10))
+found = bhclust.posterior(bhclust.rbhc(X, known), X, normal)
+new = rng.normal(size=(1_000_000, 10))
+""",
+        "found.score_samples(new)",
+    ),
+    "wide rows": (WIDE, "bhclust.bhc(X, wide)"),
+    "wide rows, posterior": (WIDE, "bhclust.posterior(balanced(30), X, wide)"),
+    "wide rows, refine": (WIDE, "bhclust.refine(balanced(30), X, wide)"),
+    "wide rows, new ones": (
+        """
+X = rng.normal(size=(4, 700))
+wide = bhclust.NormalInverseWishart(nu=703.0)
+found = bhclust.posterior(balanced(4), X, wide)
+new = rng.normal(size=(200, 700))
+""",
+        "found.predict_log_proba(new, [0, 0, 1, 1])",
+    ),
+    "coding": (
+        "X = rng.integers(0, 10**9, size=(4_000_000, 6)).astype(float)",
+        "bhclust.bhc(X, bhclust.PoissonGamma())",
+    ),
+    "defaults": ("X = rng.normal(size=(4_000_000, 8))", "bhclust.NormalInverseGamma.from_data(X)"),
+    "coclustering": ("found = found_on(2**14)", "found.coclustering()"),
+    "sample_partitions": (
+        "found = found_on(2**8)",
+        "found.sample_partitions(1_000_000)",
+    ),
+    "n_clusters_distribution": (
+        "found = found_on(2**16)",
+        "found.n_clusters_distribution(2**16)",
+    ),
+    "cut": ("found = found_on(2**17)", "found.cut_nodes(rule='map', n_clusters=2**16)"),
+    "dendrogram_purity": (
+        "tree = balanced(2**16)",
+        "bhclust.metrics.dendrogram_purity(tree, np.arange(2**16) // 2)",
+    ),
+}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to a child on Windows")
-@pytest.mark.parametrize("work", ["bhc", "one thread", "chain", "rbhc", "fit", "score_samples"])
-def test_an_interrupt_stops_the_work(work: str) -> None:
+@pytest.mark.parametrize("name", WORKS)
+def test_an_interrupt_stops_the_work(name: str) -> None:
+    before, work = WORKS[name]
     with subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(work=work)],
+        [sys.executable, "-c", CHILD.format(before=before, work=work)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -3,6 +3,7 @@
 /// nothing else in the library looks for bad cells.
 #pragma once
 
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <sstream>
@@ -130,8 +131,10 @@ inline void check_table(const table_view& X, const domain& d, const std::string&
   require(d.sparse || !X.sparse(), [&] {
     return "X is sparse; " + family + " takes dense tables: convert it (X.toarray())";
   });
+  detail::pacer pace;
   for (index_t i = 0; i < X.rows(); ++i) {
     const row_view row = X.row(i);
+    pace(2 * row.stored());
     if (row.sparse()) detail::check_row_layout(row, i);
     for (index_t k = 0; k < row.stored(); ++k) {
       const double x = row.value(k);

@@ -24,6 +24,7 @@
 #include <bhclust/detail/function_tables.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/family.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -185,9 +186,11 @@ class independent_store {
       : tables_(model.columns()), model_(model), rows_(X), clusters_(model.width()) {
     model_.tabulate(tables_);
     level_offset_.push_back(0);
+    pacer pace;
     for (index_t j = 0; j < model_.columns(); ++j) {
       const auto& column = model_.column(j);
       const auto& levels = rows_.levels(j);
+      pace(work_a_level * static_cast<index_t>(levels.size() * width_of(j)));
       level_statistics_.resize(level_statistics_.size() + levels.size() * width_of(j), 0.0);
       for (std::size_t v = 0; v < levels.size(); ++v) {
         double* t = level_statistics_.data() + level_offset_.back() + v * width_of(j);
@@ -215,10 +218,12 @@ class independent_store {
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
     const index_t split = std::clamp(rows_.size(), begin, end);
-    if (begin < split) rows_.sum(q.gains, begin, split, out);
+    sum_rows(q, begin, split, out);
     if (split == end) return;
     std::vector<double> scratch(q.statistics.size());
+    pacer pace;
     for (index_t s = split; s < end; ++s) {
+      pace(work_a_level * model_.width());
       const index_t c = s - rows_.size();
       out[s - begin] = Score::gain(model_, q.statistics.data(), clusters_[c], q.self,
                                    self_[static_cast<std::size_t>(c)], scratch.data());
@@ -243,6 +248,18 @@ class independent_store {
   }
 
  private:
+  /// What a function of a column's statistics costs for each of them, for pacers.
+  static constexpr index_t work_a_level = 32;
+
+  void sum_rows(const query& q, index_t begin, index_t end, double* out) const {
+    const index_t step = rows_.rows_a_pulse();
+    for (; end - begin > step; begin += step, out += step) {
+      rows_.sum(q.gains, begin, begin + step, out);
+      pulse();
+    }
+    rows_.sum(q.gains, begin, end, out);
+  }
+
   [[nodiscard]] std::size_t width_of(index_t j) const {
     return static_cast<std::size_t>(model_.column(j).width());
   }
@@ -264,10 +281,14 @@ class independent_store {
 
   void fill(query& q) const {
     std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
+    constexpr index_t many_levels = 32768;
+    const bool paced = rows_.total_levels() > many_levels;
     std::size_t flat = 0;
+    pacer pace;
     rows_.begin_fill(q.gains);
     for (index_t j = 0; j < model_.columns(); ++j) {
       const auto& column = model_.column(j);
+      if (paced) pace(work_a_level * static_cast<index_t>(rows_.levels(j).size()));
       const double* t = q.statistics.data() + model_.offset(j);
       const double self = Score::self(column, t);
       for (std::size_t v = 0; v < rows_.levels(j).size(); ++v, ++flat) {

@@ -4,6 +4,7 @@
 
 #include <bhclust/any_family.hpp>
 #include <bhclust/family.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -28,8 +29,10 @@ class column_copy {
   column_copy(const table_view& X, const std::vector<index_t>& columns)
       : columns_(static_cast<index_t>(columns.size())), rows_(X.rows()) {
     cells_.reserve(static_cast<std::size_t>(X.rows() * columns_));
+    pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
+      pace(8 * columns_);
       for (const index_t j : columns) cells_.push_back(row.value(j));
     }
   }

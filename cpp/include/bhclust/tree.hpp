@@ -2,8 +2,10 @@
 /// The one tree type: a forest of binary trees in flat columns, children before parents.
 #pragma once
 
+#include <bhclust/detail/memory.hpp>
 #include <bhclust/types.hpp>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,7 +80,10 @@ class tree_builder {
  public:
   /// n >= 1 rows, no merge yet.
   explicit tree_builder(index_t leaves, cost_kind costs = cost_kind::none) {
+    constexpr index_t bytes_a_leaf = 32;  // size and parent, of the leaf and of a merge
     require(leaves >= 1, "a tree needs at least one leaf");
+    detail::require_memory(leaves, bytes_a_leaf,
+                           [&] { return "trees of " + std::to_string(leaves) + " leaves"; });
     grown_.leaves_ = leaves;
     grown_.costs_ = costs;
     const auto n = static_cast<std::size_t>(leaves);
@@ -136,6 +141,12 @@ class tree_builder {
     return "there are " + std::to_string(cost.size()) + " costs for " + std::to_string(merges) +
            " merges";
   });
+  for (index_t t = 0; t < cost.size(); ++t) {
+    require(std::isfinite(cost[t]), [&] {
+      return "costs[" + std::to_string(t) + "] is " + std::to_string(cost[t]) +
+             "; costs must be finite";
+    });
+  }
   tree_builder grown(leaves, costs);
   for (index_t t = 0; t < merges; ++t) {
     grown.join(children[2 * t], children[2 * t + 1], cost.empty() ? 0.0 : cost[t]);

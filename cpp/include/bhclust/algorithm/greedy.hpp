@@ -75,9 +75,9 @@ template <class Family>
 [[nodiscard]] tree greedy_bhc(const table_view& X, const Family& family,
                               const greedy_options& options = {}) {
   check_alpha(options.alpha);
-  return detail::agglomerate<detail::evidence_score>(bind(family, X), X,
-                                                     detail::log_d_rule(X.rows(), options.alpha),
-                                                     options.n_threads, options.progress);
+  detail::progress_meter progress(options.progress, 2 * X.rows() - 1);
+  return detail::agglomerate<detail::evidence_score>(
+      bind(family, X), X, detail::log_d_rule(X.rows(), options.alpha), options.n_threads, progress);
 }
 
 }  // namespace bhclust

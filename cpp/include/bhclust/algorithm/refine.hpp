@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -190,8 +191,13 @@ template <class Family>
 [[nodiscard]] tree refine(const tree& t, const table_view& X, const Family& family,
                           const refine_options& options = {}) {
   check_alpha(options.alpha);
-  require(options.max_regrafts >= 0, "max_regrafts must be at least 0");
-  require(options.max_seconds >= 0.0, "max_seconds must be at least 0");
+  require(options.max_regrafts >= 0, [&] {
+    return "max_regrafts is " + std::to_string(options.max_regrafts) + "; it must be at least 0";
+  });
+  require(options.max_seconds >= 0.0, [&] {
+    return "max_seconds is " + detail::number(options.max_seconds) + "; it must be at least 0";
+  });
+  detail::progress_meter progress(options.progress, t.nodes());
   const auto model = bind(family, X);
   detail::require_leaves(t, X.rows());
   const auto start = std::chrono::steady_clock::now();
@@ -200,7 +206,6 @@ template <class Family>
     return spent.count() < options.max_seconds;
   };
   detail::mutable_tree working(t, X, model, options.alpha);
-  detail::progress_meter progress(options.progress, t.nodes());
   detail::interchange interchanges(working);
   detail::regraft regrafts(working);
   index_t tried = 0;

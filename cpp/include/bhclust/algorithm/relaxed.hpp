@@ -165,12 +165,12 @@ class chain_run {
 };
 
 template <class Model>
-[[nodiscard]] tree nn_chain(const Model& model, const table_view& X, double lambda,
-                            const relaxed_options& options) {
+[[nodiscard]] tree nn_chain(const Model& model, const table_view& X, const relaxed_options& options,
+                            progress_meter& progress) {
   thread_team team(options.n_threads);
-  progress_meter progress(options.progress, X.rows());
   using store = typename store_for<Model, relaxed_score>::type;
-  chain_run<store> run(make_store<relaxed_score>(model, X), X.rows(), lambda, team, progress);
+  chain_run<store> run(make_store<relaxed_score>(model, X), X.rows(), options.lambda, team,
+                       progress);
   tree grown = std::move(run).run();
   progress.finish();
   return grown;
@@ -198,13 +198,14 @@ inline void check_relaxed_options(const relaxed_options& options, index_t rows) 
 template <class Family>
 [[nodiscard]] tree relaxed_bhc(const table_view& X, const Family& family,
                                const relaxed_options& options = {}) {
+  const bool chain = options.method == relaxed_method::nn_chain;
+  detail::progress_meter progress(options.progress, chain ? X.rows() : 2 * X.rows() - 1);
   const auto model = bind(family, X);
   detail::check_relaxed_options(options, X.rows());
-  tree grown = options.method == relaxed_method::nn_chain
-                   ? detail::nn_chain(model, X, options.lambda, options)
-                   : detail::agglomerate<detail::relaxed_score>(
-                         model, X, detail::divergence_rule(X.rows(), options.lambda),
-                         options.n_threads, options.progress);
+  tree grown = chain ? detail::nn_chain(model, X, options, progress)
+                     : detail::agglomerate<detail::relaxed_score>(
+                           model, X, detail::divergence_rule(X.rows(), options.lambda),
+                           options.n_threads, progress);
   return options.n_clusters == 0 ? grown
                                  : forest_of(grown, nodes_at_count(grown, options.n_clusters));
 }

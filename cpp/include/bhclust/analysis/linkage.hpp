@@ -2,6 +2,7 @@
 /// SciPy's linkage matrix: heights for the nodes of a tree, and the way there and back.
 #pragma once
 
+#include <bhclust/detail/heights.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/tree.hpp>
@@ -51,14 +52,15 @@ namespace bhclust {
 }
 
 /// The (n - 1) × 4 linkage matrix, row after row: two clusters (smaller id first), height, size;
-/// rows in order of height. `height` has one value a node, none larger than at the parent. Throws
-/// when the tree has several roots. O(n log n).
+/// rows in order of height. `height` has one finite value a node, none larger than at the parent.
+/// Throws when the tree has several roots. O(n log n).
 [[nodiscard]] inline std::vector<double> linkage_of(const tree& t,
                                                     const std::vector<double>& height) {
   require(t.merges() == t.leaves() - 1, [&] {
     return "this forest has " + std::to_string(t.leaves() - t.merges()) +
            " roots; a linkage matrix needs one tree (fit with lam = inf)";
   });
+  detail::require_heights(t, height);
   std::vector<index_t> order(static_cast<std::size_t>(t.merges()));
   std::iota(order.begin(), order.end(), t.leaves());
   std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) {

@@ -2,9 +2,12 @@
 /// Newick text both ways, without recursion: a chain of a million leaves is fine.
 #pragma once
 
+#include <bhclust/detail/heights.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <string>
@@ -35,6 +38,9 @@ namespace detail {
   return quoted + "'";
 }
 
+/// What a label costs to read or write, for pacers.
+inline constexpr index_t work_a_label = 64;
+
 class newick_writer {
  public:
   newick_writer(const tree& t, span<const std::string> names, span<const double> height)
@@ -57,6 +63,7 @@ class newick_writer {
     while (!pending.empty()) {
       const auto [node, what] = pending.back();
       pending.pop_back();
+      pace_(work_a_label);
       if (what == step::second) {
         text_ += ',';
       } else if (what == step::end) {
@@ -80,6 +87,7 @@ class newick_writer {
     if (height_.empty() || up < 0) return;
     char number[40];
     const int length = std::snprintf(number, sizeof number, ":%.17g", height_[up] - height_[node]);
+    std::replace(number, number + length, ',', '.');  // a program may have set another locale
     text_.append(number, static_cast<std::size_t>(length));
   }
 
@@ -87,6 +95,7 @@ class newick_writer {
   span<const std::string> names_;
   span<const double> height_;
   std::string text_;
+  pacer pace_;
 };
 
 /// Reads Newick into postfix form: leaves by label, and how many children each inner node closes.
@@ -139,6 +148,7 @@ class newick_reader {
     std::vector<index_t> open;  // children read so far of each open parenthesis
     for (bool wants_node = true;;) {
       const char c = next();
+      pace_(work_a_label);
       if (wants_node && c == '(') {
         open.push_back(0);
         ++at_;
@@ -211,16 +221,26 @@ class newick_reader {
   std::string_view text_;
   std::size_t at_ = 0;
   std::vector<item> items_;
+  pacer pace_;
 };
 
 /// Rows by label: the given names, or row numbers when there are none.
 class row_finder {
  public:
   row_finder(span<const std::string> names, index_t leaves) : taken_(at(leaves), 0) {
+    pacer pace;
+    rows_.reserve(at(leaves));
     for (index_t i = 0; i < leaves; ++i) {
       const std::string& name = names.empty() ? std::to_string(i) : names[i];
-      require(rows_.emplace(name, i).second,
-              [&] { return "names: '" + name + "' is there twice; names must differ"; });
+      require(!name.empty(), [&] {
+        return "names[" + std::to_string(i) + "] is empty; every leaf needs a name in Newick text";
+      });
+      const auto [place, is_new] = rows_.emplace(name, i);
+      require(is_new, [&, first = place->second] {
+        return "names[" + std::to_string(first) + "] and names[" + std::to_string(i) +
+               "] are both '" + name + "'; names must differ";
+      });
+      pace(work_a_label);
     }
   }
 
@@ -244,17 +264,16 @@ class row_finder {
 }  // namespace detail
 
 /// Newick text, one line a root. Leaves carry `names` (one a row) or row numbers; branch lengths
-/// are differences of `height` (one value a node) when given.
+/// are differences of `height` (one finite value a node, none larger than at the parent) when
+/// given. Names must differ and not be empty: what is written can be read back.
 [[nodiscard]] inline std::string to_newick(const tree& t, span<const std::string> names = {},
                                            span<const double> height = {}) {
   require(names.empty() || names.size() == t.leaves(), [&] {
     return "names has " + std::to_string(names.size()) + " entries for " +
            std::to_string(t.leaves()) + " leaves";
   });
-  require(height.empty() || height.size() == t.nodes(), [&] {
-    return "heights has " + std::to_string(height.size()) + " entries for " +
-           std::to_string(t.nodes()) + " nodes";
-  });
+  if (!names.empty()) static_cast<void>(detail::row_finder(names, t.leaves()));
+  if (!height.empty()) detail::require_heights(t, height);
   return detail::newick_writer(t, names, height).write();
 }
 
@@ -273,7 +292,9 @@ class row_finder {
   detail::row_finder rows(names, leaves);
   tree_builder grown(leaves);
   std::vector<index_t> finished;
+  detail::pacer pace;
   for (const auto& item : items) {
+    pace(detail::work_a_label);
     if (item.children == 0) {
       finished.push_back(rows.take(item.label));
       continue;

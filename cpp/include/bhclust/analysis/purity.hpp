@@ -2,6 +2,7 @@
 /// Dendrogram purity: how well a tree agrees with known classes.
 #pragma once
 
+#include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 
@@ -23,7 +24,8 @@ enum class purity_weights {
 /// O(nodes · classes) time, O(nodes) memory. Throws when no class has two rows or the tree has
 /// several roots.
 [[nodiscard]] inline double dendrogram_purity(const tree& t, span<const index_t> classes,
-                                              purity_weights weights = purity_weights::rows) {
+                                              purity_weights weights = purity_weights::rows,
+                                              const progress_function& report = {}) {
   require(classes.size() == t.leaves(), [&] {
     return "y has " + std::to_string(classes.size()) + " entries for " +
            std::to_string(t.leaves()) + " leaves";
@@ -32,7 +34,9 @@ enum class purity_weights {
     return "the forest has " + std::to_string(t.leaves() - t.merges()) +
            " roots; dendrogram purity needs one tree";
   });
+  for (const index_t c : classes) require(c >= 0, "classes must be 0 or more");
   const index_t k = *std::max_element(classes.begin(), classes.end()) + 1;
+  detail::progress_meter progress(report, k);
   double sum = 0.0;
   double total = 0.0;
   std::vector<index_t> members(static_cast<std::size_t>(t.nodes()));
@@ -49,12 +53,15 @@ enum class purity_weights {
       own = static_cast<index_t>(l + r);
       shares += l * r * ((l + r) / static_cast<double>(t.size(node)));
     }
+    progress.advance(1);
+    progress.tick();
     const auto n = static_cast<double>(members.back());
     if (n < 2.0) continue;
     const double pair_weight = weights == purity_weights::rows ? 2.0 / (n - 1.0) : 1.0;
     sum += pair_weight * shares;
     total += pair_weight * n * (n - 1.0) / 2.0;
   }
+  progress.finish();
   require(total > 0.0, "no class in y has two rows, so dendrogram purity says nothing");
   return sum / total;
 }

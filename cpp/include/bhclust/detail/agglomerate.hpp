@@ -102,12 +102,11 @@ class agglomeration {
   indexed_heap<proposal> heap_;
 };
 
-/// Runs an agglomeration over the store of a model.
+/// Runs an agglomeration over the store of a model; progress has a total of 2 n - 1.
 template <class Score, class Model, class Rule>
 [[nodiscard]] tree agglomerate(const Model& model, const table_view& X, Rule rule, int n_threads,
-                               const progress_function& report) {
+                               progress_meter& progress) {
   thread_team team(n_threads);
-  progress_meter progress(report, 2 * X.rows() - 1);
   using store = typename store_for<Model, Score>::type;
   agglomeration<store, Rule> run(make_store<Score>(model, X), std::move(rule), X.rows(), team,
                                  progress);

@@ -3,6 +3,7 @@
 /// (i, k), k <= i, is at i (i + 1) / 2 + k.
 #pragma once
 
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -12,6 +13,9 @@ namespace bhclust::detail {
 
 /// Entries of a lower triangle.
 [[nodiscard]] constexpr index_t triangle(index_t d) noexcept { return d * (d + 1) / 2; }
+
+/// Rows this long cost enough for a pulse, which then costs less than a hundredth of them.
+inline constexpr index_t long_row = 128;
 
 /// Σ_{m<n} x_m y_m.
 template <class Real>
@@ -23,9 +27,10 @@ template <class Real>
 
 /// A = L Lᵀ in place; pivots below `floor` (a lower bound on A's eigenvalues, > 0) are rounding and
 /// raised to it. Returns the first column raised, d when none was.
-inline index_t cholesky(double* a, index_t d, double floor) noexcept {
+inline index_t cholesky(double* a, index_t d, double floor) {
   index_t first = d;
   for (index_t i = 0; i < d; ++i) {
+    if (i >= long_row) pulse();
     double* row = a + triangle(i);
     for (index_t k = 0; k < i; ++k) {
       const double* upper = a + triangle(k);
@@ -71,8 +76,9 @@ inline void multiply_lower(const double* lower, double* x, index_t d) noexcept {
 }
 
 /// L ← L⁻¹.
-inline void invert_lower(double* lower, index_t d) noexcept {
+inline void invert_lower(double* lower, index_t d) {
   for (index_t i = 0; i < d; ++i) {
+    if (i >= long_row) pulse();
     double* row = lower + triangle(i);
     for (index_t k = 0; k < i; ++k) {
       double sum = 0.0;
@@ -84,9 +90,10 @@ inline void invert_lower(double* lower, index_t d) noexcept {
 }
 
 /// A ← L⁻¹ A L⁻ᵀ for symmetric A; d³ operations.
-inline void whiten(const double* lower, double* a, index_t d) noexcept {
+inline void whiten(const double* lower, double* a, index_t d) {
   const auto at = [](index_t i, index_t k) { return triangle(i) + k; };
   for (index_t k = 0; k < d; ++k) {
+    if (d - k >= long_row) pulse();
     const double l = lower[at(k, k)];
     const double half = 0.5 * (a[at(k, k)] /= l * l);
     for (index_t i = k + 1; i < d; ++i) a[at(i, k)] = a[at(i, k)] / l - half * lower[at(i, k)];
@@ -108,7 +115,8 @@ inline void whiten(const double* lower, double* a, index_t d) noexcept {
 /// entry below `floor` > -1, a lower bound on A's eigenvalues, is rounding and raised to it.
 /// Returns what elimination took off the diagonal, A_ii - (D_ii - 1) >= 0.
 template <class Real>
-Real factor_row_one_plus(Real* a, index_t i, Real floor) noexcept {
+Real factor_row_one_plus(Real* a, index_t i, Real floor) {
+  if (i >= long_row) pulse();
   Real* row = a + triangle(i);
   Real removed = 0.0;
   for (index_t k = 0; k < i; ++k) row[k] -= dot<Real>(row, a + triangle(k), k);

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <bhclust/detail/score.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -84,7 +85,9 @@ class cluster_store {
 
   cluster_store(const Model& model, const table_view& X) : model_(model), clusters_(model.width()) {
     clusters_.reserve(X.rows());
+    pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
+      pace(work_a_score());
       double* t = clusters_.append();
       model_.observe(X.row(i), t);
       self_.push_back(Score::self(model_, t));
@@ -101,7 +104,9 @@ class cluster_store {
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
     std::vector<double> scratch(q.statistics.size());
+    pacer pace;
     for (index_t s = begin; s < end; ++s) {
+      pace(work_a_score());
       out[s - begin] = Score::gain(model_, q.statistics.data(), clusters_[s], q.self,
                                    self_[static_cast<std::size_t>(s)], scratch.data());
     }
@@ -121,6 +126,9 @@ class cluster_store {
   }
 
  private:
+  /// No family's score costs more than the square of its width.
+  [[nodiscard]] index_t work_a_score() const { return model_.width() * model_.width(); }
+
   Model model_;
   statistics_block clusters_;
   std::vector<double> self_;

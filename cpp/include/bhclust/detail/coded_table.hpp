@@ -4,6 +4,8 @@
 #pragma once
 
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/robust.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -31,6 +33,12 @@ class coded_table {
   }
 
   [[nodiscard]] index_t size() const noexcept { return size_; }
+  /// So many rows are summed in about a millisecond.
+  [[nodiscard]] index_t rows_a_pulse() const noexcept {
+    constexpr index_t look_ups = 1000000;
+    return sparse_ ? 1024 : look_ups / (groups() + 1) + 1;
+  }
+  [[nodiscard]] index_t total_levels() const noexcept { return level_start_.back(); }
   [[nodiscard]] const std::vector<double>& levels(index_t j) const noexcept {
     return levels_[at(j)];
   }
@@ -111,13 +119,16 @@ class coded_table {
     if (sparse_) {
       for (auto& column : levels_) column.push_back(0.0);
     }
+    pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
+      pace(8 * row.stored());
       for (index_t k = 0; k < row.stored(); ++k) levels_[at(row.column(k))].push_back(row.value(k));
     }
     level_start_.push_back(0);
     for (auto& column : levels_) {
-      std::sort(column.begin(), column.end(), before);
+      sort_values(column, before);
+      pace(4 * static_cast<index_t>(column.size()));
       column.erase(std::unique(column.begin(), column.end(), same), column.end());
       column.shrink_to_fit();
       level_start_.push_back(level_start_.back() + static_cast<index_t>(column.size()));
@@ -156,9 +167,11 @@ class coded_table {
   }
 
   void code_rows(const table_view& X) {
+    pacer pace;
     if (sparse_) row_start_.push_back(0);
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
+      pace(64 * row.stored());
       if (sparse_) {
         for (index_t k = 0; k < row.stored(); ++k) {
           const index_t j = row.column(k);

@@ -2,6 +2,7 @@
 /// What the families' defaults look at: how each column is filled and spread.
 #pragma once
 
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <vector>
@@ -31,8 +32,10 @@ struct column_summary {
 /// Adds up f(value, its column's entry) over the observed stored cells.
 template <class F>
 void for_each_observed(const table_view& X, std::vector<column_summary>& columns, F&& f) {
+  pacer pace;
   for (index_t i = 0; i < X.rows(); ++i) {
     const row_view row = X.row(i);
+    pace(4 * row.stored());
     for (index_t k = 0; k < row.stored(); ++k) {
       if (!is_missing(row.value(k)))
         f(row.value(k), columns[static_cast<std::size_t>(row.column(k))]);

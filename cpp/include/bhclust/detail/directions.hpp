@@ -2,6 +2,7 @@
 /// Unit vectors: lengths, cosines, and how concentrated a table of them is.
 #pragma once
 
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -42,7 +43,11 @@ inline void add_row(const row_view& row, double* sum) noexcept {
 /// itself; one row counts as two that have half of it in common.
 [[nodiscard]] inline double square_resultant(const table_view& X) {
   std::vector<double> sum(static_cast<std::size_t>(X.columns()), 0.0);
-  for (index_t i = 0; i < X.rows(); ++i) add_row(X.row(i), sum.data());
+  pacer pace;
+  for (index_t i = 0; i < X.rows(); ++i) {
+    add_row(X.row(i), sum.data());
+    pace(2 * X.row(i).stored());
+  }
   const double length = norm({sum.data(), X.columns()});
   const auto n = static_cast<double>(X.rows());
   if (n == 1.0) return 0.5;
@@ -54,11 +59,14 @@ inline void add_row(const row_view& row, double* sum) noexcept {
   constexpr index_t most = 256;
   const index_t m = X.rows() < most ? X.rows() : most;
   std::vector<double> nearest(static_cast<std::size_t>(m), 0.0);
+  pacer pace;
   for (index_t i = 1; i < m; ++i) {
     std::vector<double> dense(static_cast<std::size_t>(X.columns()), 0.0);
     add_row(X.row(i * X.rows() / m), dense.data());
     for (index_t j = 0; j < i; ++j) {
-      const double cosine = dot(X.row(j * X.rows() / m), dense.data());
+      const row_view other = X.row(j * X.rows() / m);
+      const double cosine = dot(other, dense.data());
+      pace(2 * other.stored());
       for (const index_t k : {i, j}) {
         auto& best = nearest[static_cast<std::size_t>(k)];
         best = std::fmax(best, cosine);

@@ -93,12 +93,11 @@ class gaussian_process_holes_kernel {
     q.mean.assign(mean(cluster), mean(cluster) + d());
   }
 
-  [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
+  [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const {
     return clusters(q, block, scratch);
   }
 
-  [[nodiscard]] lanes clusters(const query& q, const double* block,
-                               double* scratch) const noexcept {
+  [[nodiscard]] lanes clusters(const query& q, const double* block, double* scratch) const {
     lanes misfit = lanes::all(0.0);
     const lanes joined = fit_of(q, block, scratch, misfit);
     return lanes::load(block) + q.fit - (joined + misfit);
@@ -143,7 +142,7 @@ class gaussian_process_holes_kernel {
   /// The fit of the query's union with each of eight clusters; `misfit` gains what their means'
   /// distances cost.
   [[nodiscard]] lanes fit_of(const query& q, const double* block, double* scratch,
-                             lanes& misfit) const noexcept {
+                             lanes& misfit) const {
     constexpr index_t w = lanes::count;
     const double* counts = block + w;
     const double* means = counts + d() * w;

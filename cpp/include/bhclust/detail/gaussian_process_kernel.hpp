@@ -51,11 +51,10 @@ class gaussian_process_kernel {
     kernel_.merge(a, b, made);
   }
   void load(query& q, const double* cluster) const { kernel_.load(q, cluster); }
-  [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
+  [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const {
     return kernel_.rows(q, block, scratch);
   }
-  [[nodiscard]] lanes clusters(const query& q, const double* block,
-                               double* scratch) const noexcept {
+  [[nodiscard]] lanes clusters(const query& q, const double* block, double* scratch) const {
     return kernel_.clusters(q, block, scratch);
   }
 

@@ -5,6 +5,7 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -86,7 +87,9 @@ class lane_store {
       : kernel_(model, X), rows_(kernel_.row_fields()), clusters_(kernel_.cluster_fields()) {
     std::vector<double> record(static_cast<std::size_t>(rows_.fields()));
     rows_.reserve(X.rows());
+    pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
+      pace(rows_.fields() * rows_.fields());
       kernel_.encode(X.row(i), record.data());
       rows_.append(record.data());
     }
@@ -100,9 +103,11 @@ class lane_store {
     std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
     const index_t n = rows_.size();
     const index_t split = std::clamp(n, begin, end);
-    sweep(begin, split, out,
+    // A row costs at most the square of its fields, a cluster its fields times a row's.
+    const index_t work = lanes::count * rows_.fields();
+    sweep(begin, split, out, work * rows_.fields(),
           [&](index_t b) { return kernel_.rows(q, rows_.block(b), scratch.data()); });
-    sweep(split - n, end - n, out + (split - begin),
+    sweep(split - n, end - n, out + (split - begin), work * clusters_.fields(),
           [&](index_t b) { return kernel_.clusters(q, clusters_.block(b), scratch.data()); });
   }
 
@@ -135,10 +140,12 @@ class lane_store {
     return record;
   }
 
-  /// Whole blocks, of which only the lanes in [begin, end) are written.
+  /// Whole blocks, of which only the lanes in [begin, end) are written; `work` is a block's.
   template <class Gains>
-  static void sweep(index_t begin, index_t end, double* out, const Gains& gains) {
+  static void sweep(index_t begin, index_t end, double* out, index_t work, const Gains& gains) {
+    pacer pace;
     for (index_t s = begin; s < end;) {
+      pace(work);
       const index_t b = s / lanes::count;
       const index_t stop = std::min(end, (b + 1) * lanes::count);
       const lanes found = gains(b);

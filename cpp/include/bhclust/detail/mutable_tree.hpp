@@ -5,6 +5,7 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/inference/posterior.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 
@@ -54,6 +55,7 @@ class mutable_tree {
 
   /// log p̃_H of the union of two disjoint nodes: one marginal likelihood.
   [[nodiscard]] double log_h_of_union(index_t a, index_t b) {
+    pace_(model_.width() * model_.width());
     scratch_.assign(statistics_[a], statistics_[a] + model_.width());
     model_.merge(scratch_.data(), statistics_[b]);
     return log_one_cluster(alpha_, size(a) + size(b), model_.log_marginal(scratch_.data()));
@@ -122,7 +124,8 @@ class mutable_tree {
 
  private:
   [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
-  [[nodiscard]] double log_one(index_t k) const {
+  [[nodiscard]] double log_one(index_t k) {
+    pace_(model_.width() * model_.width());
     return log_one_cluster(alpha_, size(k), model_.log_marginal(statistics_[k]));
   }
 
@@ -133,6 +136,7 @@ class mutable_tree {
   std::vector<double> scratch_;
   std::vector<index_t> parent_, left_, right_, size_;
   std::vector<double> log_h_, log_t_;
+  pacer pace_;
 };
 
 }  // namespace bhclust::detail

@@ -5,6 +5,7 @@
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/special.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -42,7 +43,9 @@ class normal_inverse_gamma_kernel {
       log_b += std::log(column.b);
     }
     // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
+    pacer pace;
     for (index_t i = 0; i <= 2 * X.rows(); ++i) {
+      pace(16 * model.columns());
       const auto n = static_cast<double>(i);
       double spread = 0.0;
       for (const double kappa : kappa_) spread += log1p_ratio(n, kappa);

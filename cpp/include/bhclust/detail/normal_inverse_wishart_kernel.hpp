@@ -6,6 +6,7 @@
 #include <bhclust/detail/eight_eliminations.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -40,8 +41,10 @@ class normal_inverse_wishart_kernel {
       : model_(model), middle_(middle_of(X)), prior_mean_(middle_.size()) {
     model_.whiten_offset(model_.mean().data(), middle_.data(), prior_mean_.data());
     // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
+    pacer pace;
     for (index_t n = 0; n <= 2 * X.rows(); ++n) {
       size_term_.push_back(model_.size_term(static_cast<double>(n)));
+      pace(64 * d());
     }
   }
 
@@ -58,7 +61,9 @@ class normal_inverse_wishart_kernel {
     };
     x = model.mean();
     bool near = distance() < farthest_prior;
+    pacer pace;
     for (index_t i = 0; near && i < X.rows(); ++i) {
+      pace(triangle(model.d()));
       for (index_t j = 0; j < X.columns(); ++j) x[static_cast<std::size_t>(j)] = X.row(i).value(j);
       near = distance() < farthest_row;
     }
@@ -154,8 +159,7 @@ class normal_inverse_wishart_kernel {
     return row_gains(q, square, across) - lanes::load(block + d() * lanes::count);
   }
 
-  [[nodiscard]] lanes clusters(const query& q, const double* block,
-                               double* scratch) const noexcept {
+  [[nodiscard]] lanes clusters(const query& q, const double* block, double* scratch) const {
     const lanes n = lanes::load(block) + q.n;
     const lanes share = lanes::load(block) / n;
     const lanes growth = merged_growth(q, n, share, block, scratch);
@@ -224,7 +228,7 @@ class normal_inverse_wishart_kernel {
 
   /// log |I + A| + log(1 + β |v|²) of the query's union with each of eight clusters.
   [[nodiscard]] lanes merged_growth(const query& q, const lanes& n, const lanes& share,
-                                    const double* block, double* scratch) const noexcept {
+                                    const double* block, double* scratch) const {
     constexpr index_t w = lanes::count;
     const double* means = block + 2 * w;
     const double* scatters = means + d() * w;

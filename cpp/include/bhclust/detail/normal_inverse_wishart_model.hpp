@@ -215,7 +215,7 @@ class normal_inverse_wishart_model {
   /// log |Ψ_n| - log |Ψ| >= 0 of the scatter `a` about a mean at `y` from the prior's, all in units
   /// of the prior; both are overwritten. The mean's distance enters as a rank-one update, as it may
   /// be far greater than the scatter. O(d³).
-  [[nodiscard]] double white_log_det_growth(double n, double* a, double* y) const noexcept {
+  [[nodiscard]] double white_log_det_growth(double n, double* a, double* y) const {
     growth_by_column growth;
     for (index_t i = 0; i < d(); ++i) growth.add(a, y, i);
     return growth.log_det(mean_weight(n));
@@ -273,7 +273,7 @@ class normal_inverse_wishart_model {
   struct growth_by_column {
     double of_scatter = 0.0, distance = 0.0;
 
-    void add(double* a, double* y, index_t i) noexcept {
+    void add(double* a, double* y, index_t i) {
       factor_row_one_plus(a, i, 0.0);
       const double* row = a + triangle(i);
       y[i] -= dot(row, y, i);
@@ -338,6 +338,7 @@ class normal_inverse_wishart_model {
     std::vector<double> result(static_cast<std::size_t>(d() * d()));
     std::vector<double> column(static_cast<std::size_t>(d()));
     for (index_t k = 0; k < d(); ++k) {
+      if (d() >= long_row) pulse();
       std::fill(column.begin(), column.end(), 0.0);
       column[static_cast<std::size_t>(k)] = 1.0;
       solve_lower(factor_.data(), column.data(), d());
@@ -367,6 +368,7 @@ class normal_inverse_wishart_model {
     std::vector<double> inverse(static_cast<std::size_t>(d() * d()));
     std::vector<double> column(static_cast<std::size_t>(d()));
     for (index_t k = 0; k < d(); ++k) {
+      if (d() >= long_row) pulse();
       std::fill(column.begin(), column.end(), 0.0);
       column[static_cast<std::size_t>(k)] = 1.0;
       solve_lower(inner.data(), column.data(), d());
@@ -403,7 +405,7 @@ class normal_inverse_wishart_model {
   }
 
   /// c ← the cluster's covariance in units of the prior, not smoothed.
-  void covariance(const double* t, double* c) const noexcept {
+  void covariance(const double* t, double* c) const {
     const index_t size = triangle(d());
     for (index_t e = 0; e < size; ++e) c[e] = scatter(t)[e] / t[0];
     if (t[0] > 1.0) whiten(factor_.data(), c, d());
@@ -413,7 +415,7 @@ class normal_inverse_wishart_model {
   [[nodiscard]] double smoothing() const noexcept { return 0.01 / nu_; }
 
   /// Smooths a covariance and replaces it by its Cholesky factor; its log determinant.
-  double smoothed_log_det(double* c) const noexcept {
+  double smoothed_log_det(double* c) const {
     for (index_t i = 0; i < d(); ++i) c[triangle(i) + i] += smoothing();
     cholesky(c, d(), smoothing());
     return log_determinant(c, d());
@@ -423,7 +425,7 @@ class normal_inverse_wishart_model {
   /// is for the case that I + B is too near singular to be factored; it and `scratch` are
   /// overwritten.
   double covariance_gap(const double* difference, double share, double* c, double log_det_within,
-                        double* scratch) const noexcept {
+                        double* scratch) const {
     constexpr double lowest = -0.75;
     const index_t size = triangle(d());
     double trace = 0.0;

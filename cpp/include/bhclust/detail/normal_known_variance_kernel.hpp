@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -43,7 +44,9 @@ class normal_known_variance_kernel {
       pair_weight_.push_back(0.5 / (1.0 + 2.0 * tau_.back()));
     }
     // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
+    pacer pace;
     for (index_t i = 0; i <= 2 * X.rows(); ++i) {
+      pace(16 * model.columns());
       double sum = 0.0;
       for (const double tau : tau_) sum += std::log1p(static_cast<double>(i) * tau);
       size_term_.push_back(0.5 * sum);

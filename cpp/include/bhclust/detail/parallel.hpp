@@ -2,15 +2,18 @@
 /// The library's only threads.
 #pragma once
 
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -45,8 +48,8 @@ class thread_team {
 
   /// Calls work(thread, chunk) for each chunk 0 … chunks-1, in ascending order as threads come
   /// free; thread is in 0 … size()-1 and 0 is the caller, who also calls between(), which may throw
-  /// to stop, before each of its chunks. The first exception is rethrown here once all threads
-  /// rest.
+  /// to stop, before each of its chunks and while it waits for the others. The first exception is
+  /// rethrown here once all threads rest; a pulse() ends the work of those that have not failed.
   template <class Work, class Between>
   void run(index_t chunks, Work&& work, Between&& between) {
     if (count_ == 1 || chunks <= 1) {
@@ -60,6 +63,7 @@ class thread_team {
     next_.store(0);
     failed_.store(false);
     const std::function<void(int)> share = [&](int thread) {
+      const stop_watch watch(failed_);
       try {
         for (index_t c = next_.fetch_add(1); c < chunks && !failed_.load();
              c = next_.fetch_add(1)) {
@@ -72,10 +76,25 @@ class thread_team {
     };
     fork(share);
     share(0);
-    join();
+    join(between);
   }
 
  private:
+  /// Shows a thread, for the length of its share, whether the others have failed.
+  class stop_watch {
+   public:
+    explicit stop_watch(const std::atomic<bool>& failed)
+        : outer_(std::exchange(thread_watch::here().stop, &failed)) {}
+    stop_watch(const stop_watch&) = delete;
+    stop_watch& operator=(const stop_watch&) = delete;
+    stop_watch(stop_watch&&) = delete;
+    stop_watch& operator=(stop_watch&&) = delete;
+    ~stop_watch() { thread_watch::here().stop = outer_; }
+
+   private:
+    const std::atomic<bool>* outer_;
+  };
+
   /// Threads begin their life at the first call that has work for them.
   void start() {
     if (!workers_.empty()) return;
@@ -95,9 +114,20 @@ class thread_team {
     wake_.notify_all();
   }
 
-  void join() {
+  template <class Between>
+  void join(Between& between) {
+    constexpr std::chrono::milliseconds patience(20);
     std::unique_lock<std::mutex> lock(mutex_);
-    rest_.wait(lock, [this] { return busy_ == 0; });
+    while (!rest_.wait_for(lock, patience, [this] { return busy_ == 0; })) {
+      if (failed_.load()) continue;
+      lock.unlock();
+      try {
+        between();
+      } catch (...) {
+        keep_first_exception();
+      }
+      lock.lock();
+    }
     if (failed_.load()) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 

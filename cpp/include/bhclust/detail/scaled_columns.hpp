@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/robust.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <cmath>
@@ -28,7 +29,9 @@ class scaled_columns {
   [[nodiscard]] bool take(const table_view& X, const std::vector<double>& prior_mean) const {
     constexpr double farthest_row = 1e6;
     constexpr double farthest_prior = 1e15;
+    pacer pace;
     for (index_t j = 0; j < X.columns(); ++j) {
+      pace(4 * X.rows());
       if (!prior_mean.empty()) {
         const double h = (*this)(j, prior_mean[static_cast<std::size_t>(j)]);
         if (!(std::fabs(h) < farthest_prior)) return false;

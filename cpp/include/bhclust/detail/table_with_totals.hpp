@@ -2,6 +2,7 @@
 /// A table of counts with its row totals.
 #pragma once
 
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <cstddef>
@@ -16,7 +17,11 @@ class table_with_totals {
  public:
   explicit table_with_totals(const table_view& X) : rows_(X.rows()), columns_(X.columns() + 1) {
     indptr_.push_back(0);
-    for (index_t i = 0; i < rows_; ++i) append(X.row(i));
+    pacer pace;
+    for (index_t i = 0; i < rows_; ++i) {
+      append(X.row(i));
+      pace(8 * X.row(i).stored());
+    }
     constexpr double sparse_share =
         0.25;  // a look-up of a stored cell costs about twice a dense one
     const double cells = static_cast<double>(rows_) * static_cast<double>(columns_);
@@ -46,7 +51,9 @@ class table_with_totals {
   /// From stored cells to all cells.
   void spread() {
     std::vector<double> dense(static_cast<std::size_t>(rows_ * columns_), 0.0);
+    pacer pace;
     for (index_t i = 0; i < rows_; ++i) {
+      pace(8 * columns_);
       for (auto k = static_cast<std::size_t>(indptr_[static_cast<std::size_t>(i)]);
            k < static_cast<std::size_t>(indptr_[static_cast<std::size_t>(i) + 1]); ++k) {
         dense[static_cast<std::size_t>(i * columns_ + indices_[k])] = values_[k];

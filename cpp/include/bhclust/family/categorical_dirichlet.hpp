@@ -8,6 +8,7 @@
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
+#include <bhclust/progress.hpp>
 
 #include <algorithm>
 #include <array>
@@ -155,7 +156,9 @@ struct CategoricalDirichlet {
             "levels is not given; CategoricalDirichlet needs the number of levels of the columns "
             "(from_data(X) counts them)");
     check_parameters(*this, X.columns());
+    detail::pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
+      pace(2 * X.columns());
       X.row(i).for_each([&](index_t j, double x) {
         if (x < levels[j] || is_missing(x)) return;
         throw cell_error(i, j,
@@ -189,7 +192,9 @@ struct CategoricalDirichlet {
   /// How often each level of each column occurs.
   [[nodiscard]] static std::vector<std::vector<double>> count_levels(const table_view& X) {
     std::vector<std::vector<double>> counts(static_cast<std::size_t>(X.columns()), {0.0, 0.0});
+    detail::pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
+      pace(4 * X.columns());
       X.row(i).for_each([&](index_t j, double x) {
         if (is_missing(x)) return;
         if (x >= most_levels) throw cell_error(i, j, "is " + detail::number(x) + "; " + too_many());

@@ -10,6 +10,7 @@
 #include <bhclust/detail/table_with_totals.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
+#include <bhclust/progress.hpp>
 
 #include <array>
 #include <type_traits>
@@ -44,8 +45,10 @@ struct dirichlet_column {
 [[nodiscard]] inline std::vector<double> column_shares(const table_view& X) {
   std::vector<double> shares(static_cast<std::size_t>(X.columns()), 0.5);
   double total = 0.5 * static_cast<double>(X.columns());
+  pacer pace;
   for (index_t i = 0; i < X.rows(); ++i) {
     const row_view row = X.row(i);
+    pace(4 * row.stored());
     for (index_t k = 0; k < row.stored(); ++k) {
       shares[static_cast<std::size_t>(row.column(k))] += row.value(k);
       total += row.value(k);
@@ -63,8 +66,10 @@ struct dirichlet_column {
   double straying = 0.0;
   double sum = 0.0;
   double squares = 0.0;
+  pacer pace;
   for (index_t i = 0; i < X.rows(); ++i) {
     const row_view row = X.row(i);
+    pace(4 * row.stored());
     double total = 0.0;
     double chi = 0.0;
     for (index_t k = 0; k < row.stored(); ++k) {

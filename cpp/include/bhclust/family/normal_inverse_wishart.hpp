@@ -7,6 +7,7 @@
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/parameter.hpp>
+#include <bhclust/progress.hpp>
 
 #include <array>
 #include <cmath>
@@ -87,8 +88,10 @@ struct NormalInverseWishart {
     constexpr double singular = 1e-14;
     std::vector<double> sd, lower;
     for (index_t i = 0; i < d; ++i) sd.push_back(std::sqrt(psi_diagonal(i, d)));
+    detail::pacer pace;
     for (index_t i = 0; i < d; ++i) {
       for (index_t k = 0; k <= i; ++k) lower.push_back(psi_correlation(i, k, d, sd));
+      pace(16 * (i + 1));
     }
     const index_t bad = detail::cholesky(lower.data(), d, singular);
     require(bad == d, [&] {

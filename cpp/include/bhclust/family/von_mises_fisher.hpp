@@ -8,6 +8,7 @@
 #include <bhclust/detail/special.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/parameter.hpp>
+#include <bhclust/progress.hpp>
 
 #include <algorithm>
 #include <array>
@@ -207,7 +208,9 @@ struct VonMisesFisher {
 
   /// Refuses rows that are not of length 1.
   static void check(const table_view& X) {
+    detail::pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
+      pace(2 * X.row(i).stored());
       const double length = detail::norm(X.row(i));
       require(std::fabs(length - 1.0) <= detail::unit_tolerance, [&] {
         return "X: row " + std::to_string(i) + " has length " + detail::number(length) +

@@ -5,6 +5,7 @@
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/inference/posterior.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 
 #include <algorithm>
@@ -26,7 +27,9 @@ template <class Combine>
                                               const Combine& combine) {
   std::vector<double> sum(std::min(cap, l.size() + r.size()),
                           -std::numeric_limits<double>::infinity());
-  for (std::size_t a = 0; a < l.size(); ++a) {
+  pacer pace;
+  for (std::size_t a = 0; a < l.size() && a + 1 < sum.size(); ++a) {
+    pace(static_cast<index_t>(32 * std::min(r.size(), sum.size() - a)));
     for (std::size_t b = 0; b < r.size() && a + b + 1 < sum.size(); ++b) {
       combine(sum[a + b + 1], l[a] + r[b], a, a + b + 1);
     }
@@ -37,8 +40,9 @@ template <class Combine>
 /// Runs a recursion on numbers of clusters over the tree. `merge(k, l, r)` gives a node's values
 /// from its children's, which are freed then; the roots are folded together by `join(l, r)`.
 template <class Merge, class Join>
-[[nodiscard]] std::vector<double> climb_counts(const tree& t, const Merge& merge,
-                                               const Join& join) {
+[[nodiscard]] std::vector<double> climb_counts(const tree& t, const Merge& merge, const Join& join,
+                                               const progress_function& report) {
+  progress_meter progress(report, t.nodes());
   std::vector<std::vector<double>> of(static_cast<std::size_t>(t.nodes()));
   const auto at = [](index_t k) { return static_cast<std::size_t>(k); };
   for (index_t k = 0; k < t.leaves(); ++k) of[at(k)] = {0.0};
@@ -46,10 +50,13 @@ template <class Merge, class Join>
     of[at(k)] = merge(k, of[at(t.left(k))], of[at(t.right(k))]);
     std::vector<double>().swap(of[at(t.left(k))]);
     std::vector<double>().swap(of[at(t.right(k))]);
+    progress.advance(1);
+    progress.tick();
   }
   const auto roots = t.roots();
   std::vector<double> all = std::move(of[at(roots.front())]);
   for (std::size_t i = 1; i < roots.size(); ++i) all = join(all, of[at(roots[i])]);
+  progress.finish();
   return all;
 }
 
@@ -66,7 +73,8 @@ inline void check_max_clusters(const tree& t, index_t max_clusters) {
 /// log P(the partition has m clusters), m = 1 … min(max_clusters, n) at m - 1: exact, and not
 /// renormalised, so that what is missing to one lies above max_clusters. O(n · max_clusters).
 [[nodiscard]] inline std::vector<double> log_cluster_count(const tree& t, const tree_posterior& p,
-                                                           index_t max_clusters) {
+                                                           index_t max_clusters,
+                                                           const progress_function& report = {}) {
   detail::check_max_clusters(t, max_clusters);
   const auto cap = static_cast<std::size_t>(std::min(max_clusters, t.leaves()));
   const auto add = [](double& sum, double term, std::size_t, std::size_t) {
@@ -84,14 +92,13 @@ inline void check_max_clusters(const tree& t, index_t max_clusters) {
         values.front() = detail::log_sigmoid(odds);
         return values;
       },
-      join);
+      join, report);
 }
 
 /// The most probable partition with exactly `count` clusters among those the tree allows. Nodes of
 /// the cut. O(n · count) time and memory.
-[[nodiscard]] inline std::vector<index_t> best_nodes_at_count(const tree& t,
-                                                              const tree_posterior& p,
-                                                              index_t count) {
+[[nodiscard]] inline std::vector<index_t> best_nodes_at_count(
+    const tree& t, const tree_posterior& p, index_t count, const progress_function& report = {}) {
   detail::check_max_clusters(t, count);
   require(count <= t.leaves(), [&] {
     return "n_clusters is " + std::to_string(count) + "; there are " + std::to_string(t.leaves()) +
@@ -123,7 +130,8 @@ inline void check_max_clusters(const tree& t, index_t max_clusters) {
       [&](const std::vector<double>& l, const std::vector<double>& r) {
         root_split.emplace_back();
         return fold(l, r, root_split.back());
-      }));
+      },
+      report));
   std::vector<index_t> wanted(static_cast<std::size_t>(t.nodes()), 0);
   const auto roots = t.roots();
   index_t rest = count;

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <bhclust/analysis/cut.hpp>
+#include <bhclust/detail/memory.hpp>
 #include <bhclust/inference/posterior.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -60,29 +63,78 @@ class common_ancestors {
   std::vector<index_t> made_by_;
 };
 
+namespace detail {
+
+inline void require_rows(const tree& t, span<const index_t> rows) {
+  for (const index_t i : rows) {
+    require(i >= 0 && i < t.leaves(), [&] {
+      return "row " + std::to_string(i) + " is not in the tree; its rows are 0 to " +
+             std::to_string(t.leaves() - 1);
+    });
+  }
+}
+
+/// P(rows i and j are in one cluster).
+[[nodiscard]] inline double together(const common_ancestors& meet, const tree_posterior& p,
+                                     index_t i, index_t j) {
+  const index_t node = meet(i, j);
+  return node < 0 ? 0.0 : 1.0 - p.height[static_cast<std::size_t>(node)];
+}
+
+/// What a look for a common ancestor costs, for pacers.
+inline constexpr index_t look_up_work = 64;
+
+}  // namespace detail
+
 /// P(rows i and j are in one cluster), for each i of `first` with each j of `second`, row after
-/// row: first.size() × second.size(). O(log n) each.
+/// row: first.size() × second.size(). O(log n) each. Progress counts the rows of `first`.
 [[nodiscard]] inline std::vector<double> coclustering(const tree& t, const tree_posterior& p,
                                                       span<const index_t> first,
-                                                      span<const index_t> second) {
+                                                      span<const index_t> second,
+                                                      const progress_function& report = {}) {
+  detail::progress_meter progress(report, first.size());
+  detail::require_rows(t, first);
+  detail::require_rows(t, second);
+  detail::require_memory(first.size(), 8 * second.size(), [&] {
+    return std::to_string(first.size()) + " x " + std::to_string(second.size()) + " probabilities";
+  });
   const common_ancestors meet(t);
-  for (const auto& rows : {first, second}) {
-    for (const index_t i : rows) {
-      require(i >= 0 && i < t.leaves(), [&] {
-        return "row " + std::to_string(i) + " is not in the tree; its rows are 0 to " +
-               std::to_string(t.leaves() - 1);
-      });
-    }
-  }
-  std::vector<double> together;
-  together.reserve(static_cast<std::size_t>(first.size() * second.size()));
+  detail::pacer pace;
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(first.size() * second.size()));
   for (const index_t i : first) {
     for (const index_t j : second) {
-      const index_t node = meet(i, j);
-      together.push_back(node < 0 ? 0.0 : 1.0 - p.height[static_cast<std::size_t>(node)]);
+      values.push_back(detail::together(meet, p, i, j));
+      pace(detail::look_up_work);
     }
+    progress.advance(1);
   }
-  return together;
+  progress.finish();
+  return values;
+}
+
+/// P(rows first[q] and second[q] are in one cluster), for each q. O(log n) each.
+[[nodiscard]] inline std::vector<double> coclustering_of_pairs(
+    const tree& t, const tree_posterior& p, span<const index_t> first, span<const index_t> second,
+    const progress_function& report = {}) {
+  require(first.size() == second.size(), [&] {
+    return "there are " + std::to_string(first.size()) + " first rows and " +
+           std::to_string(second.size()) + " second ones; they must be pairs";
+  });
+  detail::progress_meter progress(report, first.size());
+  detail::require_rows(t, first);
+  detail::require_rows(t, second);
+  const common_ancestors meet(t);
+  detail::pacer pace;
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(first.size()));
+  for (index_t q = 0; q < first.size(); ++q) {
+    values.push_back(detail::together(meet, p, first[q], second[q]));
+    progress.advance(1);
+    pace(detail::look_up_work);
+  }
+  progress.finish();
+  return values;
 }
 
 /// Entropy in nats of each row's cluster: the ancestors of a row, itself included, are its cluster

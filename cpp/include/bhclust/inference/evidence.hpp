@@ -142,8 +142,8 @@ template <class Family>
                                    const Family& family, relocation_set set = relocation_set::four,
                                    const progress_function& report = {}) {
   detail::require_leaves(t, X.rows());
-  const auto model = bind(family, X);
   detail::progress_meter progress(report, t.merges());
+  const auto model = bind(family, X);
   relocations found;
   found.log_crossing = detail::crossing_clusters(t, X, model, p.alpha, set, progress);
   const auto lift = detail::log_lift(t, p);
@@ -201,8 +201,8 @@ template <class Family>
                                           const table_view& X, const Family& family,
                                           const progress_function& report = {}) {
   detail::require_leaves(t, X.rows());
-  const auto model = bind(family, X);
   detail::progress_meter progress(report, t.merges());
+  const auto model = bind(family, X);
   const auto crossing =
       detail::crossing_clusters(t, X, model, p.alpha, relocation_set::four, progress);
   // excess = log Z - log p̃_T >= 0, so that nothing large is subtracted
@@ -257,13 +257,14 @@ template <class Family>
                                               const table_view& X, const Family& family,
                                               const progress_function& report = {}) {
   detail::require_leaves(t, X.rows());
-  const auto model = bind(family, X);
   const index_t n = t.leaves();
   detail::progress_meter progress(report, n * (n - 1) / 2);
+  const auto model = bind(family, X);
   detail::statistics_block statistics(model.width());
   for (index_t k = 0; k < t.nodes(); ++k) statistics.append();
   detail::for_each_node_statistics(t, X, model, [&](index_t k, const double* s) {
     std::copy_n(s, model.width(), statistics[k]);
+    progress.tick();
   });
   std::vector<double> log_z = p.log_tree;
   std::vector<double> crossing(static_cast<std::size_t>(model.width()));
@@ -307,10 +308,10 @@ template <class Family>
            " rows; the exact evidence is a sum over all partitions and takes at most 15 (use a "
            "bound of the posterior)";
   });
-  const auto model = bind(family, X);
   const std::size_t subsets = std::size_t{1} << static_cast<unsigned>(n);
-  std::vector<double> log_h(subsets), log_f(subsets, 0.0);
   detail::progress_meter progress(report, static_cast<index_t>(2 * subsets));
+  const auto model = bind(family, X);
+  std::vector<double> log_h(subsets), log_f(subsets, 0.0);
   std::vector<double> all(static_cast<std::size_t>(model.width())), one(all.size());
   for (std::size_t s = 1; s < subsets; ++s) {
     std::fill(all.begin(), all.end(), 0.0);

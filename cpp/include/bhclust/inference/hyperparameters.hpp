@@ -28,8 +28,8 @@ template <class Family>
                                                      const table_view& X, const Family& family,
                                                      const progress_function& report = {}) {
   detail::require_leaves(t, X.rows());
-  const auto model = bind(family, X);
   detail::progress_meter progress(report, t.nodes());
+  const auto model = bind(family, X);
   evidence_gradient g;
   g.family.assign(static_cast<std::size_t>(model.gradient_size()), 0.0);
   double expected_clusters = 0.0;

@@ -101,12 +101,12 @@ template <class Family>
 [[nodiscard]] tree_posterior posterior(const tree& t, const table_view& X, const Family& family,
                                        const posterior_options& options = {}) {
   check_alpha(options.alpha);
+  detail::progress_meter progress(options.progress, t.nodes());
   const auto model = bind(family, X);
   detail::require_leaves(t, X.rows());
   tree_posterior p;
   p.alpha = options.alpha;
   p.log_marginal.resize(static_cast<std::size_t>(t.nodes()));
-  detail::progress_meter progress(options.progress, t.nodes());
   detail::for_each_node_statistics(t, X, model, [&](index_t node, const double* statistics) {
     p.log_marginal[static_cast<std::size_t>(node)] = model.log_marginal(statistics);
     progress.advance(1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/log_space.hpp>
+#include <bhclust/detail/memory.hpp>
 #include <bhclust/detail/node_statistics.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/family.hpp>
@@ -31,12 +32,22 @@ inline void require_columns(const table_view& X, const table_view& fresh) {
   });
 }
 
+inline constexpr index_t chunk_of_rows = 64;
+[[nodiscard]] constexpr index_t chunks_of(index_t rows) noexcept {
+  return (rows + chunk_of_rows - 1) / chunk_of_rows;
+}
+
 /// The new rows, ready to be scored against many clusters.
 template <class Model>
 class fresh_rows {
  public:
   fresh_rows(const Model& model, const table_view& fresh) : model_(model), block_(model.width()) {
-    for (index_t i = 0; i < fresh.rows(); ++i) model_.observe(fresh.row(i), block_.append());
+    pacer pace;
+    block_.reserve(fresh.rows());
+    for (index_t i = 0; i < fresh.rows(); ++i) {
+      model_.observe(fresh.row(i), block_.append());
+      pace(model_.width());
+    }
   }
 
   [[nodiscard]] index_t size() const noexcept { return block_.size(); }
@@ -45,16 +56,19 @@ class fresh_rows {
   template <class F>
   void score(const double* cluster, double log_marginal, index_t begin, index_t end,
              const F& f) const {
-    std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
+    const index_t width = model_.width();
+    std::vector<double> scratch(static_cast<std::size_t>(width));
+    pacer pace;
     for (index_t i = begin; i < end; ++i) {
-      std::copy_n(cluster, model_.width(), scratch.data());
+      std::copy_n(cluster, width, scratch.data());
       model_.merge(scratch.data(), block_[i]);
       f(i, model_.log_marginal(scratch.data()) - log_marginal);
+      pace(width * width);
     }
   }
 
-  static constexpr index_t chunk = 64;
-  [[nodiscard]] index_t chunks() const noexcept { return (size() + chunk - 1) / chunk; }
+  static constexpr index_t chunk = chunk_of_rows;
+  [[nodiscard]] index_t chunks() const noexcept { return chunks_of(size()); }
 
  private:
   const Model& model_;
@@ -71,13 +85,13 @@ template <class Family>
                                                  const table_view& X, const Family& family,
                                                  const table_view& fresh,
                                                  const predictive_options& options = {}) {
+  detail::progress_meter progress(options.progress, t.nodes() + 1);
   const auto model = bind(family, X);
   detail::require_leaves(t, X.rows());
   detail::require_columns(X, fresh);
   check_data(family, fresh);
   const detail::fresh_rows rows(model, fresh);
   detail::thread_team team(options.n_threads);
-  detail::progress_meter progress(options.progress, t.nodes() + 1);
   std::vector<double> density(static_cast<std::size_t>(fresh.rows()),
                               -std::numeric_limits<double>::infinity());
   const double total = static_cast<double>(t.leaves()) + p.alpha;
@@ -117,6 +131,7 @@ template <class Family>
                                                        const table_view& fresh,
                                                        const predictive_options& options = {}) {
   check_alpha(alpha);
+  detail::progress_meter progress(options.progress, detail::chunks_of(fresh.rows()));
   const auto model = bind(family, X);
   detail::require_columns(X, fresh);
   check_data(family, fresh);
@@ -127,7 +142,9 @@ template <class Family>
   std::vector<double> weight(static_cast<std::size_t>(k), 0.0), log_marginal;
   for (index_t c = 0; c <= k; ++c) clusters.append();
   std::vector<double> one(static_cast<std::size_t>(model.width()));
+  detail::pacer pace;
   for (index_t i = 0; i < X.rows(); ++i) {
+    pace(model.width());
     const index_t c = labels[static_cast<std::size_t>(i)];
     std::fill(one.begin(), one.end(), 0.0);
     model.observe(X.row(i), one.data());
@@ -135,14 +152,19 @@ template <class Family>
     weight[static_cast<std::size_t>(c)] += 1.0;
   }
   weight.push_back(alpha);
-  for (index_t c = 0; c <= k; ++c) log_marginal.push_back(model.log_marginal(clusters[c]));
+  for (index_t c = 0; c <= k; ++c) {
+    log_marginal.push_back(model.log_marginal(clusters[c]));
+    pace(model.width() * model.width());
+  }
   const detail::fresh_rows rows(model, fresh);
+  detail::require_memory(fresh.rows(), (k + 1) * 8, [&] {
+    return std::to_string(fresh.rows()) + " rows of " + std::to_string(k + 1) + " probabilities";
+  });
   std::vector<double> result(static_cast<std::size_t>(fresh.rows() * (k + 1)));
   detail::thread_team team(options.n_threads);
-  detail::progress_meter progress(options.progress, rows.chunks());
   team.run(
       rows.chunks(),
-      [&](int thread, index_t chunk) {
+      [&](int, index_t chunk) {
         const index_t begin = chunk * rows.chunk;
         const index_t end = std::min(rows.size(), begin + rows.chunk);
         for (index_t c = 0; c <= k; ++c) {
@@ -151,7 +173,7 @@ template <class Family>
                        result[static_cast<std::size_t>(i * (k + 1) + c)] =
                            std::log(weight[static_cast<std::size_t>(c)]) + value;
                      });
-          if (thread == 0) progress.tick();
+          detail::pulse();
         }
         for (index_t i = begin; i < end; ++i) {
           double* row = result.data() + i * (k + 1);

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <bhclust/analysis/cut.hpp>
+#include <bhclust/detail/memory.hpp>
 #include <bhclust/detail/random.hpp>
 #include <bhclust/inference/posterior.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace bhclust {
@@ -22,15 +25,23 @@ namespace bhclust {
 /// Labels of `count` sampled partitions, count × leaves, row after row; the same for a seed on
 /// every platform. O(count · nodes).
 [[nodiscard]] inline std::vector<index_t> sample_partitions(const tree& t, const tree_posterior& p,
-                                                            index_t count, std::uint64_t seed) {
+                                                            index_t count, std::uint64_t seed,
+                                                            const progress_function& report = {}) {
   require(count >= 1, "n_samples must be at least 1");
+  detail::require_memory(count, 8 * t.leaves(), [&] {
+    return std::to_string(count) + " samples of " + std::to_string(t.leaves()) + " labels";
+  });
+  detail::progress_meter progress(report, count);
   detail::random_source random(seed);
   std::vector<index_t> all;
   all.reserve(static_cast<std::size_t>(count * t.leaves()));
   for (index_t s = 0; s < count; ++s) {
     const auto labels = labels_of(t, sample_nodes(t, p, random));
     all.insert(all.end(), labels.begin(), labels.end());
+    progress.advance(1);
+    progress.tick();
   }
+  progress.finish();
   return all;
 }
 
