@@ -30,8 +30,10 @@ SPREAD = 3.0
 """Standard deviation of the log-normal hyperpriors."""
 REACH = np.log(1e3), np.log(200.0)
 """How far below and above its start a hyperparameter may go, in logs."""
+MEAN_UNIT = 0.2
+"""What a prior mean moves by, in spreads of its column."""
 MEAN_REACH = 10.0
-"""How far from its start a prior mean may go, in spreads of its column."""
+"""How far from its start a prior mean may go, in these units."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class _Piece:
 class HyperparameterVector:
     """The learned hyperparameters of a family, and the concentration, as logs.
 
-    Prior means of Gaussian families move linearly, in units of their columns' spreads, with the
+    Prior means of Gaussian families move linearly, in fifths of their columns' spreads, with the
     same hyperprior and bounds of 10. Mean directions, numbers of levels, the negative binomial's r,
     times and kernels stay as they are. A scalar stays a scalar, one value a column stays one a
     column; a full psi keeps its correlations and its shape and learns its scale. Each log has a
@@ -174,7 +176,7 @@ class HyperparameterVector:
     def _mean_piece(self, columns: list[int], base: Vector, place: slice) -> _Piece:
         cells = np.asarray(self._table.arrays)
         spreads = np.array([_spread(cells[:, j]) for j in columns])
-        unit = spreads if base.size == len(columns) else np.array(spreads.max())
+        unit = MEAN_UNIT * (spreads if base.size == len(columns) else np.array(spreads.max()))
         unit = unit.reshape(base.shape)
         piece = _Piece(
             "mean", base.shape, 0.0, len(self._start), base.size, place, False, base, unit
