@@ -115,7 +115,7 @@ def test_columns_with_numbers_for_names_are_times() -> None:
         assert family.times.tolist() == [0.0, 10.0, 20.0, 40.0]
         assert family == GaussianProcess.from_data(X, times=[0, 10, 20, 40])
         assert bhclust.bhc(frame, "time-series") == bhclust.bhc(X, family)
-        assert bhclust.BHC("time-series").fit(frame).family_ == family
+        assert bhclust.BHC("time-series", hyperparameters="data").fit(frame).family_ == family
     for names in (["a", "b", "c", "d"], ["0", "1", "x", "2"], [0.0, 1.0, math.nan, 3.0]):
         assert GaussianProcess.from_data(pandas.DataFrame(X, columns=names)).times == 1.0
     given = GaussianProcess.from_data(pandas.DataFrame(X), times=2.0, kernel="matern32")
