@@ -676,10 +676,7 @@ class GaussianProcess(Family):
     def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
     @staticmethod
     def from_data(
-        X: typing.Any,
-        *,
-        times: float | numpy.typing.ArrayLike | None = None,
-        kernel: float | numpy.typing.ArrayLike | None = None,
+        X: typing.Any, *, times: typing.Any = None, kernel: typing.Any = None
     ) -> GaussianProcess:
         """
         Weak hyperparameters on the scale of the data; valid for any table the family takes. times: when left out, the names of a DataFrame's columns where these are numbers.
