@@ -120,12 +120,14 @@ def learn(
     O(n_rows · width); growing a tree costs more than all steps on it from some thousand rows on.
     """
     _minimiser()
-    table = as_table(X)
-    start = resolve_family(family, X)
     check_threads(n_threads)
     check_progress(progress)
+    check_count("max_rows", max_rows)
     check_count("max_rounds", max_rounds, 0)
     check_count("max_regrafts", max_regrafts, 0)
+    seed = check_seed("random_state", random_state)
+    table = as_table(X)
+    start = resolve_family(family, X)
     concentration = None if alpha is None else check_alpha(alpha)
     settings = _Settings(start, concentration, tuple(fixed), n_threads, progress)
     run = _Run(table, settings)
@@ -133,8 +135,7 @@ def learn(
         run.fit(as_tree(tree), "given tree", 1e-4)
         return run.best()
     check_choice("tree", tree, GROWTHS)
-    seed = check_seed("random_state", random_state)
-    if table.n_rows > check_count("max_rows", max_rows):
+    if table.n_rows > max_rows:
         few = _drawn(table, max_rows, seed)
         part = _Run(few, settings, of=table)
         part.climb(tree, max_rounds)

@@ -72,7 +72,7 @@ def refuse_other_forms(X: Any, argument: str) -> None:
         raise TypeError(
             f"{argument} is a {type(X).__name__} of columns, which only an estimator with a family "
             f"for each takes: BHC(family={{{key!r}: 'gaussian-diag', ...}}); without, make it one "
-            f"table: numpy.column_stack(list({argument}.values()))"
+            f"table: np.column_stack(list({argument}.values()))"
         )
     if isinstance(X, (str, bytes, os.PathLike)):
         raise TypeError(

@@ -45,17 +45,15 @@ parameter parameter_from(const char* name, const py::object& value) {
 template <class Family>
 parameter parameter_from(const parameter_field<Family>& field, const py::object& value) {
   if (field.values != range::choice) return parameter_from(field.name, value);
-  if (py::isinstance<py::str>(value)) {
-    const auto wanted = value.cast<std::string>();
-    for (std::size_t c = 0; c < field.choices.size(); ++c) {
-      if (wanted == field.choices[c]) return static_cast<double>(c);
-    }
-    throw py::value_error(std::string(field.name) + " is " + py::repr(value).cast<std::string>() +
-                          "; it must be one of " + detail::listed(field.choices));
+  if (!py::isinstance<py::str>(value)) {
+    refuse_type(field.name, "one of " + detail::listed(field.choices), value);
   }
-  throw py::type_error(std::string(field.name) + " must be one of " +
-                       detail::listed(field.choices) + ", not " +
-                       py::repr(value).cast<std::string>());
+  const std::string wanted = read_text(field.name, value);
+  for (std::size_t c = 0; c < field.choices.size(); ++c) {
+    if (wanted == field.choices[c]) return static_cast<double>(c);
+  }
+  throw py::value_error(std::string(field.name) + " is " + shown(value) + "; it must be one of " +
+                        detail::listed(field.choices));
 }
 
 py::object object_from(const parameter& p) {

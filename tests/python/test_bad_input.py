@@ -384,7 +384,6 @@ class TestOptions:
             (10**400, ValueError, r"alpha is 10*\.\.\.; the concentration must be"),
             (True, TypeError, "alpha must be a number, not True"),
             ("1", TypeError, "alpha must be a number, not '1'"),
-            (None, TypeError, "alpha must be a number, not None"),
             (1j, TypeError, "alpha must be a number, not 1j"),
             ([1.0], TypeError, r"alpha must be a number, not \[1.0\]"),
         ],
@@ -400,6 +399,13 @@ class TestOptions:
         ):
             with pytest.raises(error, match=message):
                 way()
+
+    def test_no_alpha(self) -> None:
+        """None lets an estimator learn it; the functional core has a value for it."""
+        with pytest.raises(TypeError, match="alpha must be a number, not None"):
+            bhclust.bhc(self.X, "poisson", alpha=None)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="alpha must be a number, not None"):
+            bhclust.RBHC("poisson", lam=1.0, alpha=None).fit(self.X)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("alpha", [1e-300, 1e-30, 1e30, 1e300, np.float32(0.5), 2])
     def test_alpha_of_any_size(self, alpha: Any) -> None:
@@ -718,7 +724,9 @@ class TestRandomState:
 def test_budgets_of_learning_are_looked_at_before_it_begins() -> None:
     X = np.full((3, 2), -1.0)  # which would be refused next
     for options, message in (
-        ({"max_rounds": 0}, "max_rounds is 0; it must be at least 1"),
+        ({"max_rounds": -1}, "max_rounds is -1; it must be at least 0"),
+        ({"max_rows": 0}, "max_rows is 0; it must be at least 1"),
+        ({"random_state": -1}, "random_state is -1; it must be from 0"),
         ({"max_regrafts": -1}, "max_regrafts is -1; it must be at least 0"),
     ):
         with pytest.raises(ValueError, match=message):
