@@ -471,10 +471,10 @@ class Posterior:
         Notes
         -----
         A column's part is the log Bayes factor of one cluster against two, exact where columns are
-        independent given the cluster, and between the blocks of a Product. NormalInverseWishart
-        and MultinomialDirichlet take each column given those before it in ``order`` (the chain
-        rule): with NormalInverseWishart the last one's part is what it adds to all the others; of
-        a multinomial the last is settled by the total, and its part is 0. In VonMisesFisher a
+        independent given the cluster, and between the blocks of a Product. NormalInverseWishart,
+        GaussianProcess and MultinomialDirichlet take each column given those before it in ``order``
+        (the chain rule): with the first two the last one's part is what it adds to all the others;
+        of a multinomial the last is settled by the total, and its part is 0. In VonMisesFisher a
         column is no distribution of its own: coordinates bear the length's term in proportion to
         their squares. O(rows below the node · width).
         """

@@ -285,3 +285,50 @@ TEST_CASE("GaussianProcess: curves between, at and beyond the times") {
     }
   }
 }
+
+TEST_CASE("GaussianProcess: the next row's mean is the curve, complete or not") {
+  const double cells[] = {1.0, 2.0, 2.5, 4.0, 1.5, 0.25, -1.0, 3.0};
+  const double holes[] = {1.0, 2.0, nan_cell, 4.0, 1.5, nan_cell, nan_cell, 3.0};
+  for (const auto kernel : kernels) {
+    CAPTURE(static_cast<int>(kernel));
+    auto family = smooth(kernel);
+    family.times = {0.0, 1.0, 2.0, 4.0};
+    family.mean = {0.5, -0.5, 1.5, 1.5};
+    for (const auto* all : {cells, holes}) {
+      const auto X = bhclust::rows(all, 2, 4);
+      const auto model = bhclust::bind(family, X);
+      std::vector<double> t(static_cast<std::size_t>(model.width()), 0.0), mean(4, 0.0);
+      model.observe(X.row(0), t.data());
+      model.observe(X.row(1), t.data());
+      model.predictive_mean(t.data(), mean.data());
+      const auto curve = bhclust::curve_of(family, X, {0.0, 1.0, 2.0, 4.0});
+      for (std::size_t j = 0; j < 4; ++j) {
+        CHECK(mean[j] == doctest::Approx(curve.mean[j]).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("GaussianProcess: draws go through what was measured without noise") {
+  // at a smooth kernel's near times the curve's covariance is singular in double
+  const double cells[] = {1.0, 1.0, 1.0, 1.0, 1.0};
+  const double holes[] = {1.0, nan_cell, 1.0, nan_cell, 1.0};
+  for (const auto kernel : kernels) {
+    CAPTURE(static_cast<int>(kernel));
+    auto family = smooth(kernel);
+    family.times = {0.0, 0.01, 0.02, 0.03, 0.04};
+    family.noise = 1e-12;
+    for (const auto* all : {cells, holes}) {
+      const auto X = bhclust::rows(all, 1, 5);
+      const auto model = bhclust::bind(family, X);
+      std::vector<double> t(static_cast<std::size_t>(model.width()), 0.0), row(5, 0.0);
+      model.observe(X.row(0), t.data());
+      bhclust::detail::random_source random(11);
+      for (int draw = 0; draw < 20; ++draw) {
+        model.sample(t.data(), random, row.data());
+        for (std::size_t j = 0; j < 5; j += 2) CHECK(std::fabs(row[j] - 1.0) < 1e-5);
+        CHECK(std::fabs(row[1] - 1.0) < 0.05);
+      }
+    }
+  }
+}

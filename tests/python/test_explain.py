@@ -14,7 +14,14 @@ from cases import NAMES, Case, close, make_family, random_case
 INDEPENDENT = tuple(
     name
     for name in NAMES
-    if name not in ("NormalInverseWishart", "MultinomialDirichlet", "VonMisesFisher", "Product")
+    if name
+    not in (
+        "NormalInverseWishart",
+        "GaussianProcess",
+        "MultinomialDirichlet",
+        "VonMisesFisher",
+        "Product",
+    )
 )
 
 
@@ -83,6 +90,32 @@ def test_correlated_reals_follow_the_chain_rule() -> None:
         assert close(found[order[j]], upto - before)
         before = upto
     assert found.argmax() == 1
+
+
+def test_series_follow_the_chain_rule_over_times_with_holes_or_without() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(12, 4))
+    X[6:] += 2
+    times, mean, order = (
+        np.array([0.0, 1.0, 1.5, 4.0]),
+        np.array([0.1, 0.2, 0.3, 0.4]),
+        [2, 0, 3, 1],
+    )
+    labels = (np.arange(12) >= 6).astype(np.int64)
+    for holes in (0, 9):
+        X.flat[rng.permutation(X.size)[:holes]] = np.nan
+        hyper = {"kernel": "matern52", "length_scale": 2.0, "noise": 0.3}
+        family = bhclust.GaussianProcess(times=times, mean=mean, **hyper)
+        post = bhclust.posterior(bhclust.bhc(X, family), X, family)
+        found = post.separating_columns(0, 1, labels, order=order)
+        before = 0.0
+        for j in range(4):
+            kept = order[: j + 1]
+            some = bhclust.GaussianProcess(times=times[kept], mean=mean[kept], **hyper)
+            part = np.ascontiguousarray(X[:, kept])
+            upto = log_bayes_factor(some, part[:6], part[6:])
+            assert close(found[order[j]], upto - before)
+            before = upto
 
 
 def test_the_column_that_differs_stands_out() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from . import bhc
-from .families import Rows, is_missing
+from .families import GaussianProcess, Rows, is_missing
 
 Mean = Any
 """A number, or of a column of codes the probabilities of its levels."""
@@ -64,6 +65,25 @@ COLUMNS = {
 }
 
 
+@functools.lru_cache(maxsize=64)
+def _covariance(d: int, **hyper: Any) -> np.ndarray:
+    return np.array(GaussianProcess.covariance(d, **hyper), dtype=float)
+
+
+def _gaussian_process(rows: Rows, d: int, *, noise: float, mean: Any, **hyper: Any) -> list[Mean]:
+    """The observed cells and the curve are jointly Normal: regression on the cells, one by one."""
+    fixed = {key: tuple(value) if np.ndim(value) else value for key, value in hyper.items()}
+    prior = _covariance(d, **fixed)
+    level = np.broadcast_to(np.asarray(mean, dtype=float), d)
+    cells = [(j, row[j]) for row in rows for j in range(d) if not is_missing(row[j])]
+    if not cells:
+        return list(level)
+    at = [j for j, _ in cells]
+    of_cells = prior[np.ix_(at, at)] + noise * np.eye(len(at))
+    offset = np.array([float(x) for _, x in cells]) - level[at]
+    return list(level + prior[:, at] @ np.linalg.solve(of_cells, offset))
+
+
 def predictive_mean(name: str, rows: Rows, d: int, hyper: dict[str, Any]) -> list[Mean]:
     """The mean of each column of one more row, given the rows of a cluster.
 
@@ -77,6 +97,8 @@ def predictive_mean(name: str, rows: Rows, d: int, hyper: dict[str, Any]) -> lis
             for j, mean in zip(block["columns"], own, strict=True):
                 means[j] = mean
         return means
+    if name == "GaussianProcess":
+        return _gaussian_process(rows, d, **hyper)
     if name not in COLUMNS:
         return [math.nan] * d
     means = []

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/gaussian_process_holes_kernel.hpp>
 #include <bhclust/detail/gaussian_process_kernel.hpp>
 #include <bhclust/detail/lane_store.hpp>
@@ -122,6 +123,34 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     add(all ? complete_slopes(t) : incomplete_slopes(t), weight, g + columns() + 1);
   }
 
+  /// The posterior mean of the cluster's curve. O(d²) with n values at every time, else O(d³).
+  void predictive_mean(const double* t, double* out) const {
+    const auto f = complete(t) ? turned_back(complete_offset(t)) : incomplete_offset(seen_by(t));
+    for (index_t j = 0; j < columns(); ++j) out[j] = static_cast<double>(column(j).mean + f[at(j)]);
+  }
+
+  /// A curve of the posterior, and noise about it. As predictive_mean.
+  void sample(const double* t, random_source& random, double* row) const {
+    const auto f = complete(t) ? complete_curve(t, random) : incomplete_curve(t, random);
+    const double root_noise = std::sqrt(noise());
+    for (index_t j = 0; j < columns(); ++j) {
+      const double centre = static_cast<double>(column(j).mean + f[at(j)]);
+      row[j] = within_reals(centre + root_noise * draw_normal(random));
+    }
+  }
+
+  /// Chain rule: of each time given those before it in the order. The factor of the leading times
+  /// is the leading part of the factor, so that one factorisation gives all.
+  void column_terms(const double* t, const index_t* order, double* out) const {
+    std::fill_n(out, columns(), 0.0);
+    auto s = seen_by(t, order);
+    substitute(s.factor, s.y);
+    for (index_t i = 0; i < s.size(); ++i) {
+      const index_t j = s.columns[at(i)];
+      out[j] = static_cast<double>(-(noise_misfit(t, j) + misfit(s, i)) / 2);
+    }
+  }
+
   /// The posterior of the cluster's curve at a new time.
   struct curve_point {
     double offset;    ///< of the mean from the prior's
@@ -134,14 +163,9 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
                                                const std::vector<wide>& own) const {
     auto s = seen_by(t);
     substitute(s.factor, s.y);
-    const wide root_noise = std::sqrt(wide(noise()));
     std::vector<curve_point> points;
-    std::vector<wide> x(at(s.size()));
     for (std::size_t p = 0; p < own.size(); ++p) {
-      for (index_t i = 0; i < s.size(); ++i) {
-        x[at(i)] = s.root_n[at(i)] * cross[p][at(s.columns[at(i)])] / root_noise;
-      }
-      substitute(s.factor, x);
+      const auto x = reach(s, cross[p].data());
       wide offset = 0;
       wide known = 0;
       for (index_t i = 0; i < s.size(); ++i) {
@@ -188,13 +212,14 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     return z;
   }
 
-  /// -2 log p but for what neither the mean nor the prior's covariance has a part in.
+  /// What of -2 log p neither the mean nor the prior's covariance has a part in, of one column.
+  [[nodiscard]] wide noise_misfit(const double* t, index_t j) const {
+    const moments c = load(t, j);
+    return c.n * wide(column(j).log_2pi_variance) + wide(c.squares) / noise();
+  }
   [[nodiscard]] wide noise_misfit(const double* t) const {
     wide sum = 0;
-    for (index_t j = 0; j < columns(); ++j) {
-      const moments c = load(t, j);
-      sum += c.n * wide(column(j).log_2pi_variance) + wide(c.squares) / noise();
-    }
+    for (index_t j = 0; j < columns(); ++j) sum += noise_misfit(t, j);
     return sum;
   }
 
@@ -218,10 +243,12 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     [[nodiscard]] index_t size() const noexcept { return static_cast<index_t>(columns.size()); }
   };
 
-  [[nodiscard]] seen seen_by(const double* t) const {
+  /// In an order of all columns; nullptr: as they are.
+  [[nodiscard]] seen seen_by(const double* t, const index_t* order = nullptr) const {
     seen s;
     const wide root_noise = std::sqrt(wide(noise()));
-    for (index_t j = 0; j < columns(); ++j) {
+    for (index_t place = 0; place < columns(); ++place) {
+      const index_t j = order == nullptr ? place : order[place];
       const double n = load(t, j).n;
       if (n == 0.0) continue;
       s.columns.push_back(j);
@@ -244,11 +271,96 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     auto s = seen_by(t);
     substitute(s.factor, s.y);
     wide sum = noise_misfit(t);
-    for (index_t i = 0; i < s.size(); ++i) {
-      const wide more = s.factor[at(triangle(i) + i)];
-      sum += std::log1p(more) + s.y[at(i)] * (s.y[at(i)] / (1 + more));
-    }
+    for (index_t i = 0; i < s.size(); ++i) sum += misfit(s, i);
     return sum;
+  }
+
+  /// What of -2 log p the i-th time seen adds to that of the earlier ones, besides its
+  /// noise_misfit; s.y substituted.
+  [[nodiscard]] static wide misfit(const seen& s, index_t i) {
+    const wide more = s.factor[at(triangle(i) + i)];
+    return std::log1p(more) + s.y[at(i)] * (s.y[at(i)] / (1 + more));
+  }
+
+  /// Uᵀ z.
+  [[nodiscard]] std::vector<wide> turned_back(const std::vector<wide>& z) const {
+    const index_t d = columns();
+    std::vector<wide> f(at(d));
+    for (index_t j = 0; j < d; ++j) {
+      const wide* axis = prior_.axes.data() + j * d;
+      for (index_t i = 0; i < d; ++i) f[at(i)] += z[at(j)] * axis[i];
+    }
+    return f;
+  }
+
+  /// The posterior mean of the curve less the prior's, turned.
+  [[nodiscard]] std::vector<wide> complete_offset(const double* t) const {
+    const double n = load(t, 0).n;
+    if (n == 0.0) return std::vector<wide>(at(columns()));
+    auto z = turned_offset(t);
+    for (index_t j = 0; j < columns(); ++j) {
+      const wide known = wide(n) * prior_.spread[at(j)];
+      z[at(j)] *= known / (noise() + known);
+    }
+    return z;
+  }
+
+  /// U⁻¹ D^½ k / noise^½ for the kernel k of a time and every column's.
+  [[nodiscard]] std::vector<wide> reach(const seen& s, const wide* k) const {
+    const wide root_noise = std::sqrt(wide(noise()));
+    std::vector<wide> x;
+    for (index_t i = 0; i < s.size(); ++i) {
+      x.push_back(s.root_n[at(i)] * k[s.columns[at(i)]] / root_noise);
+    }
+    substitute(s.factor, x);
+    return x;
+  }
+
+  /// The posterior mean of the curve less the prior's: K D^½ (I + D^½ K D^½ / noise)⁻¹ y / noise^½
+  /// for the y of `s`. The factor is shared between both sides of the product, so that these stay
+  /// within the prior's and the data's size however little noise there is.
+  [[nodiscard]] std::vector<wide> incomplete_offset(seen s) const {
+    substitute(s.factor, s.y);
+    std::vector<wide> f(at(columns()));
+    for (index_t j = 0; j < columns(); ++j) {
+      const auto x = reach(s, prior_.k.data() + j * columns());
+      for (index_t i = 0; i < s.size(); ++i) {
+        f[at(j)] += x[at(i)] / (1 + s.factor[at(triangle(i) + i)]) * s.y[at(i)];
+      }
+    }
+    return f;
+  }
+
+  /// A draw of the curve less the prior's mean. In the eigenbasis the posterior's coordinates are
+  /// independent, of variance noise λ / (noise + nλ).
+  [[nodiscard]] std::vector<wide> complete_curve(const double* t, random_source& random) const {
+    const double n = load(t, 0).n;
+    auto z = complete_offset(t);
+    for (index_t j = 0; j < columns(); ++j) {
+      const wide spread = prior_.spread[at(j)];
+      z[at(j)] += std::sqrt(spread * (noise() / (noise() + n * spread))) * draw_normal(random);
+    }
+    return turned_back(z);
+  }
+
+  /// The same for any cluster: a curve of the prior and means of cells about it are drawn, and the
+  /// curve is corrected by the posterior mean of what they and the cluster's differ by. So no
+  /// covariance is factored but the prior's, whose eigenvalues are known not to be negative.
+  /// (Journel and Huijbregts, Mining Geostatistics, 1978: conditioning by kriging.)
+  [[nodiscard]] std::vector<wide> incomplete_curve(const double* t, random_source& random) const {
+    std::vector<wide> z;
+    for (const double spread : prior_.spread) {
+      z.push_back(std::sqrt(wide(spread)) * draw_normal(random));
+    }
+    auto f = turned_back(z);
+    auto s = seen_by(t);
+    const wide root_noise = std::sqrt(wide(noise()));
+    for (index_t i = 0; i < s.size(); ++i) {
+      s.y[at(i)] -= s.root_n[at(i)] * f[at(s.columns[at(i)])] / root_noise + draw_normal(random);
+    }
+    const auto correction = incomplete_offset(std::move(s));
+    for (index_t j = 0; j < columns(); ++j) f[at(j)] += correction[at(j)];
+    return f;
   }
 
   /// With W = noise I + n Λ and v = W⁻¹ z: ∂/∂K = n/2 (n v vᵀ - W⁻¹) in the eigenbasis, ∂/∂mean =

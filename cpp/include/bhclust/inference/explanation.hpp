@@ -75,10 +75,10 @@ template <class Model>
 
 /// log p(X_a) + log p(X_b) - log p(X_a ∪ X_b) by column, nats: the evidence that two sets of rows
 /// are two clusters and not one. Exact for independent columns and Products of such. Where columns
-/// depend on each other the terms sum to the evidence all the same: NormalInverseWishart and
-/// MultinomialDirichlet take each column given those before it in `order` (empty: as they are);
-/// VonMisesFisher splits in proportion to squared coordinates. O(rows · width), and O(columns³) for
-/// NormalInverseWishart.
+/// depend on each other the terms sum to the evidence all the same: NormalInverseWishart,
+/// GaussianProcess and MultinomialDirichlet take each column given those before it in `order`
+/// (empty: as they are); VonMisesFisher splits in proportion to squared coordinates. O(rows ·
+/// width), and O(columns³) for NormalInverseWishart and GaussianProcess.
 template <class Family>
 [[nodiscard]] std::vector<double> separation(const table_view& X, const Family& family,
                                              const std::vector<index_t>& a,
