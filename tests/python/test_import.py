@@ -41,7 +41,9 @@ for name in {OPTIONAL!r}:
     sys.modules[name] = None
 import bhclust
 X = [[1.0, 2.0], [3.0, 1.0], [9.0, 9.0]]
-for est in (bhclust.BHC(), bhclust.RBHC(n_clusters=2), bhclust.BHC({{0: "poisson"}})):
+data = {{"hyperparameters": "data"}}
+mixed = bhclust.BHC({{0: "poisson"}}, **data)
+for est in (bhclust.BHC(**data), bhclust.RBHC(n_clusters=2), mixed):
     est.fit(X)
     est.predict(X), est.score(X), repr(est), est.tree_.to_json(), est.posterior_.to_newick()
 try:
