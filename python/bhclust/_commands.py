@@ -203,10 +203,11 @@ class _Options:
 
     out: Path
     force: bool
-    alpha: float = 1.0
+    alpha: float | None = None
     clusters: int | None = None
     rule: str | None = None
-    algorithm: str = "greedy"
+    algorithm: str = "auto"
+    hyperparameters: str = "learn"
     threads: int | None = None
     plot: bool = True
     dendrogram: bool = False
@@ -291,7 +292,7 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
     "--alpha",
     type=float,
     metavar="NUMBER",
-    help="Concentration: larger, more clusters; 1 by default.",
+    help="Concentration: larger, more clusters; learned by default, or else 1.",
 )
 @_option("--clusters", type=click.IntRange(min=1), metavar="K", help="Cut into K clusters.")
 @_option(
@@ -305,10 +306,16 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 )
 @_option(
     "--algorithm",
-    type=click.Choice(["greedy", "rbhc"]),
+    type=click.Choice(["auto", "greedy", "rbhc", "ward"]),
     help=(
-        "Exact greedy merging (the default), or the fast nearest-neighbour chain for large tables."
+        "How the tree is grown: exact greedy merging, the nearest-neighbour chain, Ward's method, "
+        "or the one of these with the highest evidence (auto, the default)."
     ),
+)
+@_option(
+    "--hyperparameters",
+    type=click.Choice(["learn", "data"]),
+    help="Learned from the evidence (the default), or only set to the scale of the data: quicker.",
 )
 @_option(
     "--threads",
@@ -422,7 +429,7 @@ def _check(table: Table, options: _Options) -> None:
             f"{table.path}: no column is left to cluster on; "
             "use --column NAME=FAMILY on one of those set aside"
         )
-    if not options.alpha > 0 or options.alpha == float("inf"):
+    if options.alpha is not None and not 0 < options.alpha < float("inf"):
         raise ValueError(f"--alpha: {options.alpha:g} given; a number above 0 is needed")
     if options.clusters is not None and options.clusters > table.n_rows:
         raise ValueError(
@@ -449,6 +456,7 @@ def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
             family=table.family,
             alpha=options.alpha,
             tree=options.algorithm,
+            hyperparameters=options.hyperparameters,
             n_threads=options.threads,
             progress=bar.show,
         ).fit(table.data)
@@ -569,6 +577,10 @@ def _report(post: Any, findings: Findings, options: _Options) -> str:
         labels=findings.labels,
         title=_title(findings.table, options),
         unit=options.unit,
-        choices={"clusters": chosen, "tree": options.algorithm},
+        choices={
+            "clusters": chosen,
+            "tree": options.algorithm,
+            "hyperparameters": options.hyperparameters,
+        },
         pictures=options.plot,
     )
