@@ -323,6 +323,7 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     substitute(s.factor, s.y);
     std::vector<wide> f(at(columns()));
     for (index_t j = 0; j < columns(); ++j) {
+      if (j >= long_row) pulse();
       const auto x = reach(s, prior_.k.data() + j * columns());
       for (index_t i = 0; i < s.size(); ++i) {
         f[at(j)] += x[at(i)] / (1 + s.factor[at(triangle(i) + i)]) * s.y[at(i)];
