@@ -139,10 +139,10 @@ TEST_CASE("imputation: of new rows, against the urn over all partitions, every f
           const auto x = observed(model, fresh, {i});
           average wanted(all_means(model));
           const auto add = [&](const statistics& t0, double weight) {
-            const double joins =
-                log_marginal(model, joined(model, t0, x)) - log_marginal(model, t0);
-            // the row's cells say nothing of its missing ones but through the cluster
-            wanted.add(model, t0, weight * std::exp(joins));
+            const auto with_row = joined(model, t0, x);
+            const double joins = log_marginal(model, with_row) - log_marginal(model, t0);
+            // the row's own cells too say what the cluster is like, at other times of a curve
+            wanted.add(model, with_row, weight * std::exp(joins));
           };
           for (const auto& one : all.partitions()) {
             const double weight = std::exp(all.log_weight_of(one) - all.log_total());

@@ -134,7 +134,8 @@ def impute(
         urn: list[tuple[float, list[int]]] = [(len(block), block) for block in partition]
         for size, block in [*urn, (brute.alpha, [])]:
             joins = bhc.log_predictive_of(block, brute.log_marginal, new)
-            clusters.append((log_p + math.log(size) + joins, block))
+            # its observed cells too say what the cluster is like, at other times of a curve
+            clusters.append((log_p + math.log(size) + joins, [*block, new]))
     logs = np.array([log_weight for log_weight, _ in clusters])
     weights = np.exp(logs - np.logaddexp.reduce(logs))
     sums: list[Mean] = [0.0] * d
