@@ -159,9 +159,16 @@ class TestFit:
             == 0
         )
         x = bhclust.io.read_table("table.csv")
-        options = {"alpha": 1.0, "tree": "greedy", "rule": rule, "n_clusters": 4}
-        found = bhclust.BHC(x.family, **options).fit(x.data)
+        found = bhclust.BHC(x.family, rule=rule, n_clusters=4).fit(x.data)
         assert [int(row["cluster"]) for row in read_labels("o")] == found.labels_.tolist()
+
+    def test_how_the_tree_is_grown_and_learned(self, run, table):
+        options = ("--algorithm", "ward", "--hyperparameters", "data", "--alpha", "2")
+        assert run("fit", table(), "--out", "o", "--no-plot", *options)[0] == 0
+        x = bhclust.io.read_table("table.csv")
+        found = bhclust.BHC(x.family, tree="ward", hyperparameters="data", alpha=2.0).fit(x.data)
+        assert [int(row["cluster"]) for row in read_labels("o")] == found.labels_.tolist()
+        assert f"log evidence {found.log_evidence_:,.2f}" in Path("o/summary.txt").read_text()
 
     def test_one_row_is_told_in_the_singular(self, run, table):
         assert "table.csv: 1 row\n" in run("fit", table("a,b\n1.5,2\n"))[1]

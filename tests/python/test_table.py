@@ -348,7 +348,7 @@ def test_spoilt_csr_arrays_are_refused(part: str, place: int, value: int, messag
 def test_a_dict_without_a_family_a_column_is_told_the_remedy() -> None:
     X = {"age": [1.0, 2.0, 9.0], "size": [2.0, 1.0, 7.0]}
     for est in (bhclust.BHC(), bhclust.RBHC(n_clusters=2), bhclust.BHC("gaussian-diag")):
-        with pytest.raises(TypeError, match=r"BHC\(family={'age': .*numpy\.column_stack\(list\(X"):
+        with pytest.raises(TypeError, match=r"BHC\(family={'age': .*np\.column_stack\(list\(X"):
             est.fit(X)
     fitted = bhclust.BHC().fit(np.column_stack(list(X.values())))
     with pytest.raises(TypeError, match=r"X_new is a dict .*list\(X_new\.values"):
