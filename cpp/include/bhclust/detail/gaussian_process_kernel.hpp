@@ -22,7 +22,7 @@ class gaussian_process_kernel {
   using turned = normal_known_variance_kernel<normal_known_variance_model>;
 
  public:
-  using query = typename turned::query;
+  using query = turned::query;
 
   gaussian_process_kernel(const Model& model, const table_view& X)
       : turn_(model, middle_of(X)), kernel_(turn_.model(model), turn_(X).view()) {}
@@ -101,7 +101,8 @@ class gaussian_process_kernel {
         const auto at = static_cast<std::size_t>(j);
         columns.emplace_back(model.noise(), mean[at], model.prior().spread[at]);
       }
-      return normal_known_variance_model(std::move(columns));
+      normal_known_variance_model turned_model(std::move(columns));
+      return turned_model;
     }
 
    private:

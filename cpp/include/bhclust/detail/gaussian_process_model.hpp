@@ -54,7 +54,7 @@ struct time_covariance {
     auto system = eigen_of(std::move(shape), d);
     axes = std::move(system.vectors);
     for (const wide x : system.values) {
-      spread.push_back(static_cast<double>(amplitude * unit * std::max(x, wide(0))));
+      spread.push_back(static_cast<double>(amplitude * unit * std::max(x, static_cast<wide>(0))));
     }
     for (wide& x : k) x *= amplitude;
     for (const wide x : change) slope.push_back(static_cast<double>(amplitude * x));
@@ -134,7 +134,7 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     const auto f = complete(t) ? complete_curve(t, random) : incomplete_curve(t, random);
     const double root_noise = std::sqrt(noise());
     for (index_t j = 0; j < columns(); ++j) {
-      const double centre = static_cast<double>(column(j).mean + f[at(j)]);
+      const auto centre = static_cast<double>(column(j).mean + f[at(j)]);
       row[j] = within_reals(centre + root_noise * draw_normal(random));
     }
   }
@@ -173,8 +173,8 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
         offset += share * s.y[at(i)];
         known += share * x[at(i)];
       }
-      points.push_back(
-          {static_cast<double>(offset), static_cast<double>(std::max(wide(0), own[p] - known))});
+      points.push_back({static_cast<double>(offset),
+                        static_cast<double>(std::max(static_cast<wide>(0), own[p] - known))});
     }
     return points;
   }
@@ -192,7 +192,8 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
   }
   [[nodiscard]] wide from_prior(const double* t, index_t j) const noexcept {
     const moments c = load(t, j);
-    return (wide(c.mean) - wide(column(j).mean)) + wide(c.mean_low);
+    return (static_cast<wide>(c.mean) - static_cast<wide>(column(j).mean)) +
+           static_cast<wide>(c.mean_low);
   }
 
   /// Whether the cluster has as many values at one time as at another.
@@ -215,7 +216,8 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
   /// What of -2 log p neither the mean nor the prior's covariance has a part in, of one column.
   [[nodiscard]] wide noise_misfit(const double* t, index_t j) const {
     const moments c = load(t, j);
-    return c.n * wide(column(j).log_2pi_variance) + wide(c.squares) / noise();
+    return c.n * static_cast<wide>(column(j).log_2pi_variance) +
+           static_cast<wide>(c.squares) / noise();
   }
   [[nodiscard]] wide noise_misfit(const double* t) const {
     wide sum = 0;
@@ -229,8 +231,9 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     const auto z = turned_offset(t);
     wide sum = noise_misfit(t);
     for (index_t j = 0; j < columns(); ++j) {
-      const wide w = noise() + wide(n) * prior_.spread[at(j)];
-      sum += std::log1p(wide(n) * prior_.spread[at(j)] / noise()) + n * (z[at(j)] * (z[at(j)] / w));
+      const wide w = noise() + static_cast<wide>(n) * prior_.spread[at(j)];
+      sum += std::log1p(static_cast<wide>(n) * prior_.spread[at(j)] / noise()) +
+             n * (z[at(j)] * (z[at(j)] / w));
     }
     return sum;
   }
@@ -246,13 +249,13 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
   /// In an order of all columns; nullptr: as they are.
   [[nodiscard]] seen seen_by(const double* t, const index_t* order = nullptr) const {
     seen s;
-    const wide root_noise = std::sqrt(wide(noise()));
+    const wide root_noise = std::sqrt(static_cast<wide>(noise()));
     for (index_t place = 0; place < columns(); ++place) {
       const index_t j = order == nullptr ? place : order[place];
       const double n = load(t, j).n;
       if (n == 0.0) continue;
       s.columns.push_back(j);
-      s.root_n.push_back(std::sqrt(wide(n)));
+      s.root_n.push_back(std::sqrt(static_cast<wide>(n)));
       s.y.push_back(s.root_n.back() * (from_prior(t, j) / root_noise));
     }
     s.factor.reserve(at(triangle(s.size())));
@@ -262,7 +265,7 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
       for (index_t k = 0; k <= i; ++k) {
         s.factor.push_back(scale * s.root_n[at(k)] * row[s.columns[at(k)]]);
       }
-      factor_row_one_plus(s.factor.data(), i, wide(0));
+      factor_row_one_plus(s.factor.data(), i, static_cast<wide>(0));
     }
     return s;
   }
@@ -299,7 +302,7 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     if (n == 0.0) return std::vector<wide>(at(columns()));
     auto z = turned_offset(t);
     for (index_t j = 0; j < columns(); ++j) {
-      const wide known = wide(n) * prior_.spread[at(j)];
+      const wide known = static_cast<wide>(n) * prior_.spread[at(j)];
       z[at(j)] *= known / (noise() + known);
     }
     return z;
@@ -307,7 +310,7 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
 
   /// U⁻¹ D^½ k / noise^½ for the kernel k of a time and every column's.
   [[nodiscard]] std::vector<wide> reach(const seen& s, const wide* k) const {
-    const wide root_noise = std::sqrt(wide(noise()));
+    const wide root_noise = std::sqrt(static_cast<wide>(noise()));
     std::vector<wide> x;
     for (index_t i = 0; i < s.size(); ++i) {
       x.push_back(s.root_n[at(i)] * k[s.columns[at(i)]] / root_noise);
@@ -351,11 +354,11 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
   [[nodiscard]] std::vector<wide> incomplete_curve(const double* t, random_source& random) const {
     std::vector<wide> z;
     for (const double spread : prior_.spread) {
-      z.push_back(std::sqrt(wide(spread)) * draw_normal(random));
+      z.push_back(std::sqrt(static_cast<wide>(spread)) * draw_normal(random));
     }
     auto f = turned_back(z);
     auto s = seen_by(t);
-    const wide root_noise = std::sqrt(wide(noise()));
+    const wide root_noise = std::sqrt(static_cast<wide>(noise()));
     for (index_t i = 0; i < s.size(); ++i) {
       s.y[at(i)] -= s.root_n[at(i)] * f[at(s.columns[at(i)])] / root_noise + draw_normal(random);
     }
@@ -427,7 +430,7 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
     std::vector<double> c(at(d * d), 0.0);
     std::vector<wide> x(at(s.size()));
     for (index_t k = 0; k < s.size(); ++k) {
-      std::fill(x.begin(), x.end(), wide(0));
+      std::fill(x.begin(), x.end(), static_cast<wide>(0));
       x[at(k)] = s.root_n[at(k)];
       solve(s.factor, x);
       for (index_t i = 0; i < s.size(); ++i) {

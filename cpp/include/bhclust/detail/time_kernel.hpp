@@ -55,8 +55,8 @@ class unit_kernel {
     if (kind_ == cubic_spline) return spline(scaled(t, centre_), scaled(s, centre_));
     const wide r = std::fabs(scaled(t, s));
     if (r > 2000) return {0, 0};  // below the least double, and products with r stay defined
-    const wide root3 = std::sqrt(wide(3));
-    const wide root5 = std::sqrt(wide(5));
+    const wide root3 = std::sqrt(static_cast<wide>(3));
+    const wide root5 = std::sqrt(static_cast<wide>(5));
     switch (kind_) {
       case squared_exponential: {
         const wide value = std::exp(-r * r / 2);
@@ -83,7 +83,7 @@ class unit_kernel {
   }
 
   [[nodiscard]] wide scaled(double t, double from) const noexcept {
-    return (wide(t) - wide(from)) / wide(length_scale_);
+    return (static_cast<wide>(t) - static_cast<wide>(from)) / static_cast<wide>(length_scale_);
   }
 
   time_kernel kind_;
