@@ -17,7 +17,7 @@ __all__ = ["GROWTHS", "Growth", "growths"]
 GROWTHS = ("auto", "greedy", "rbhc", "ward")
 """What ``tree=`` may say."""
 
-_QUICK_ROWS = 5000
+_QUICK_ROWS = 2000
 """RBHC outside known variance is tried unasked up to so many rows."""
 _DENSE_CELLS = 50_000_000
 """Sparse tables up to so many cells are spread out for Ward's method unasked."""
