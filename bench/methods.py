@@ -1,0 +1,134 @@
+"""The ways to a tree that compare.py times: bhclust's, and its peers'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+from tables import Table
+
+
+def family_of(X: Any, table: Table) -> Any:
+    """The hyperparameters that bhclust takes from a table, for peers to use the same."""
+    import bhclust
+
+    classes = {
+        "bernoulli": bhclust.BernoulliBeta,
+        "poisson": bhclust.PoissonGamma,
+        "multinomial": bhclust.MultinomialDirichlet,
+        "gaussian": bhclust.NormalInverseWishart,
+        "gaussian-diag": bhclust.NormalInverseGamma,
+    }
+    return classes[table.bhc].from_data(X)
+
+
+def bhc(X: Any, table: Table, threads: int) -> object:
+    import bhclust
+
+    return bhclust.bhc(X, table.bhc, n_threads=threads)
+
+
+def rbhc(X: Any, table: Table, threads: int) -> object:
+    import bhclust
+
+    return bhclust.rbhc(X, table.rbhc, n_threads=threads)
+
+
+def textbook(X: Any, table: Table, _threads: int) -> object:
+    from peers.textbook import textbook_bhc
+
+    return textbook_bhc(X, family_of(X, table))
+
+
+def plain(X: Any, table: Table, _threads: int) -> object:
+    from peers.plain_bhc import plain_bhc
+
+    return plain_bhc(X, family_of(X, table))
+
+
+def fastbaps(X: Any, _table: Table, threads: int) -> object:
+    from peers.fastbaps_exact import fastbaps_exact
+
+    return fastbaps_exact(X, threads)
+
+
+def scipy_ward(X: Any, _table: Table, _threads: int) -> object:
+    from scipy.cluster.hierarchy import linkage
+
+    return linkage(X, "ward")
+
+
+def fastcluster_ward(X: Any, _table: Table, _threads: int) -> object:
+    import fastcluster
+
+    return fastcluster.linkage(X, "ward")
+
+
+def fastcluster_vector_ward(X: Any, _table: Table, _threads: int) -> object:
+    import fastcluster
+
+    return fastcluster.linkage_vector(X, "ward")
+
+
+def sklearn_ward(X: Any, _table: Table, _threads: int) -> object:
+    from sklearn.cluster import AgglomerativeClustering
+
+    return AgglomerativeClustering(linkage="ward").fit(X)
+
+
+def genie(X: Any, _table: Table, _threads: int) -> object:
+    import genieclust
+
+    return genieclust.Genie(n_clusters=20, compute_full_tree=True).fit(X)
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to a tree; `pair_matrices` of 8 bytes a pair is what it needs beyond its input."""
+
+    label: str
+    module: str
+    package: str
+    call: Callable[[Any, Table, int], object]
+    threaded: bool = False
+    pair_matrices: int = 0
+    warm_up_rows: int = 64
+
+    def suits(self, table: Table) -> bool:
+        return bool({bhc: table.bhc, rbhc: table.rbhc}.get(self.call, "any"))
+
+    def bytes_needed(self, rows: int) -> int:
+        return self.pair_matrices * 4 * rows * (rows - 1)
+
+    def installed(self) -> bool:
+        if self.module == "textbook":
+            return TEXTBOOK.exists()
+        return util.find_spec(self.module) is not None
+
+
+TEXTBOOK = Path(__file__).parents[1] / "build" / "release" / "bench" / "libtextbook_bhc.so"
+
+METHODS = {
+    "bhc": Method("bhclust bhc", "bhclust", "bhclust", bhc, threaded=True),
+    "rbhc": Method("bhclust rbhc", "bhclust", "bhclust", rbhc, threaded=True),
+    "scipy": Method("scipy linkage(ward)", "scipy", "scipy", scipy_ward, pair_matrices=2),
+    "fastcluster": Method(
+        "fastcluster linkage(ward)", "fastcluster", "fastcluster", fastcluster_ward, pair_matrices=2
+    ),
+    "fastcluster vector": Method(
+        "fastcluster linkage_vector(ward)", "fastcluster", "fastcluster", fastcluster_vector_ward
+    ),
+    "sklearn": Method(
+        "sklearn Agglomerative(ward)", "sklearn", "scikit-learn", sklearn_ward, pair_matrices=2
+    ),
+    "genieclust": Method("genieclust Genie (single linkage)", "genieclust", "genieclust", genie),
+    "textbook": Method("textbook BHC in C++", "textbook", "bhclust", textbook, pair_matrices=6),
+    "plain Python": Method(
+        "plain BHC in NumPy", "scipy", "scipy", plain, pair_matrices=25, warm_up_rows=8
+    ),
+    "fastbaps": Method("fastbaps, k_init = n", "fastbaps", "fastbaps", fastbaps, pair_matrices=2),
+}
+REFERENCE = "scipy"
