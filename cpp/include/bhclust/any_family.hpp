@@ -82,6 +82,7 @@ class erased_model {
   [[nodiscard]] virtual index_t width() const = 0;
   virtual void observe(const row_view& row, double* t) const = 0;
   [[nodiscard]] virtual double log_marginal(const double* t) const = 0;
+  virtual void log_marginals(const double* t, index_t count, double* out) const = 0;
   virtual void merge(double* t, const double* s) const = 0;
   virtual void remove(double* t, const double* s) const = 0;
   [[nodiscard]] virtual double divergence(const double* t, const double* s) const = 0;
@@ -111,6 +112,9 @@ class erased_model_of final : public erased_model {
   void observe(const row_view& row, double* t) const override { model_.observe(row, t); }
   [[nodiscard]] double log_marginal(const double* t) const override {
     return model_.log_marginal(t);
+  }
+  void log_marginals(const double* t, index_t count, double* out) const override {
+    model_.log_marginals(t, count, out);
   }
   void merge(double* t, const double* s) const override { model_.merge(t, s); }
   void remove(double* t, const double* s) const override { model_.remove(t, s); }
@@ -164,6 +168,9 @@ class any_model {
   [[nodiscard]] index_t width() const { return model_->width(); }
   void observe(const row_view& row, double* t) const { model_->observe(row, t); }
   [[nodiscard]] double log_marginal(const double* t) const { return model_->log_marginal(t); }
+  void log_marginals(const double* t, index_t count, double* out) const {
+    model_->log_marginals(t, count, out);
+  }
   void merge(double* t, const double* s) const { model_->merge(t, s); }
   void remove(double* t, const double* s) const { model_->remove(t, s); }
   [[nodiscard]] double divergence(const double* t, const double* s) const {

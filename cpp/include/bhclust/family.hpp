@@ -28,6 +28,9 @@
 ///     double potential(const double* t) const;               // |c| φ(t̄), convex φ   [no RBHC]
 ///     double divergence(const double* t, const double* s) const;  // d* >= 0
 ///                                             [potential(t) + potential(s) - potential(t ∪ s)]
+///     void log_marginals(const double* t, index_t count, double* out) const;
+///                                     // of `count` <= 8 clusters, one after another; each value
+///                                     // depends on its own cluster alone       [one by one]
 ///     index_t gradient_size() const;          // learning                 [none]
 ///     void add_gradient(const double* t, double weight, double* g) const;
 ///                                     // g += weight · ∂ log_marginal(t) / ∂ hyperparameters
@@ -56,8 +59,9 @@
 ///     void check_data(const table_view& X) const;     // in place of domain and check
 ///     static Family from_data(const table_view& X);   // defaults on the scale of the data
 ///     static constexpr std::size_t given;     // fields, the first ones, that describe the
-///     experiment static Family from_data(const table_view& X, const Family& design);     // are
-///     those of design
+///                                             // experiment
+///     static Family from_data(const table_view& X, const Family& design);
+///                                             // those are as in design
 ///
 /// `bind(family, X)` below checks all of that and returns the model with every optional part filled
 /// in; algorithms see nothing else of a family.
@@ -92,6 +96,9 @@ using check_data_t =
 template <class M>
 using merge_t = decltype(std::declval<const M&>().merge(std::declval<double*>(),
                                                         std::declval<const double*>()));
+template <class M>
+using log_marginals_t = decltype(std::declval<const M&>().log_marginals(
+    std::declval<const double*>(), index_t{}, std::declval<double*>()));
 template <class M>
 using remove_t = decltype(std::declval<const M&>().remove(std::declval<double*>(),
                                                           std::declval<const double*>()));
@@ -235,6 +242,14 @@ class completed {
   [[nodiscard]] index_t width() const { return model_.width(); }
   void observe(const row_view& row, double* t) const { model_.observe(row, t); }
   [[nodiscard]] double log_marginal(const double* t) const { return model_.log_marginal(t); }
+  /// log_marginal of `count` statistics, one after another.
+  void log_marginals(const double* t, index_t count, double* out) const {
+    if constexpr (has<log_marginals_t, Bare>) {
+      model_.log_marginals(t, count, out);
+    } else {
+      for (index_t i = 0, w = width(); i < count; ++i) out[i] = log_marginal(t + i * w);
+    }
+  }
   void merge(double* t, const double* s) const { merge_statistics(model_, t, s); }
   void remove(double* t, const double* s) const { remove_statistics(model_, t, s); }
   [[nodiscard]] double divergence(const double* t, const double* s, double* scratch) const {

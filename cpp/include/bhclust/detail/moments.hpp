@@ -60,6 +60,10 @@ struct moments {
   }
 
   void observe(double x) noexcept {
+    if (n == 0.0) {
+      *this = {1.0, x, 0.0, 0.0};
+      return;
+    }
     const double step = -offset(x);
     squares += step * step * (n / (n + 1.0));
     n += 1.0;

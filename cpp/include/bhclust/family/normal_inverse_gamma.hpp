@@ -5,12 +5,14 @@
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/normal_inverse_gamma_batch.hpp>
 #include <bhclust/detail/normal_inverse_gamma_kernel.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -113,10 +115,32 @@ class normal_inverse_gamma_model : public independent<normal_inverse_gamma_colum
   using self = normal_inverse_gamma_model;
 
  public:
-  using independent::independent;
+  explicit normal_inverse_gamma_model(std::vector<normal_inverse_gamma_column> columns)
+      : independent(columns), batch_(std::move(columns)) {}
+
+  /// Differs from log_marginal in the last bits; each value depends on its own cluster alone.
+  void log_marginals(const double* t, index_t count, double* out) const {
+    const double* from = t;
+    std::vector<double> filled;
+    if (count < lanes::count) {
+      filled.assign(static_cast<std::size_t>(lanes::count * width()), 0.0);
+      std::copy_n(t, count * width(), filled.data());
+      from = filled.data();
+    }
+    double values[lanes::count];
+    if (batch_.eight(from, width(), values)) {
+      std::copy_n(values, count, out);
+    } else {
+      for (index_t i = 0; i < count; ++i) out[i] = log_marginal(t + i * width());
+    }
+  }
+
   template <class Score>
   using store = store_of_lanes<self, normal_inverse_gamma_kernel<self>, Score,
                                independent_store<normal_inverse_gamma_column, Score>>;
+
+ private:
+  normal_inverse_gamma_batch<normal_inverse_gamma_column> batch_;
 };
 
 }  // namespace detail

@@ -81,35 +81,73 @@ struct relocated {
   return opens_left(move) == left_is_larger;
 }
 
-/// log p̃_H of the crossing clusters of all merges. Four marginal likelihoods a merge at most.
+/// log p̃_H of the crossing clusters of a merge; -inf where there is none.
+using crossing_columns = std::vector<std::array<double, 4>>;
+
+/// Writes the crossing clusters of every merge that it is shown.
 template <class Model>
-[[nodiscard]] std::vector<std::array<double, 4>> crossing_clusters(const tree& t,
-                                                                   const table_view& X,
-                                                                   const Model& model, double alpha,
-                                                                   relocation_set set,
-                                                                   progress_meter& progress) {
+class crossing_visitor {
+ public:
+  crossing_visitor(const tree& t, const Model& model, double alpha, relocation_set set,
+                   crossing_columns& out)
+      : tree_(&t),
+        model_(&model),
+        alpha_(alpha),
+        set_(set),
+        out_(&out),
+        batch_(model),
+        crossing_(static_cast<std::size_t>(model.width())) {}
+
+  void operator()(const node_statistics& k, const node_statistics& l, const node_statistics& r) {
+    if (l.node < 0) return;
+    for (const relocation move : all_relocations) {
+      if (counts(*tree_, k.node, move, set_)) add(k.node, move, l, r);
+    }
+  }
+  void finish() { batch_.flush(give()); }
+
+ private:
+  void add(index_t node, relocation move, const node_statistics& l, const node_statistics& r) {
+    const auto& opened = opens_left(move) ? l : r;
+    const auto& joined = opens_left(move) ? r : l;
+    const bool leaves_left = move == relocation::left_left || move == relocation::right_left;
+    crossing_ = leaves_left ? opened.right : opened.left;
+    model_->merge(crossing_.data(), joined.own.data());
+    const auto merge = node - tree_->leaves();
+    batch_.add(4 * merge + static_cast<index_t>(number_of(move)), crossing_.data(), give());
+  }
+
+  [[nodiscard]] auto give() const {
+    return [this](index_t id, double log_marginal) {
+      const relocation move = all_relocations[static_cast<std::size_t>(id % 4)];
+      const auto nodes = nodes_of(*tree_, tree_->leaves() + id / 4, move);
+      (*out_)[static_cast<std::size_t>(id / 4)][number_of(move)] = log_one_cluster(
+          alpha_, tree_->size(nodes.moved) + tree_->size(nodes.joined), log_marginal);
+    };
+  }
+
+  const tree* tree_;
+  const Model* model_;
+  double alpha_;
+  relocation_set set_;
+  crossing_columns* out_;
+  marginal_batch<Model> batch_;
+  std::vector<double> crossing_;
+};
+
+/// Of all merges. Four marginal likelihoods a merge at most.
+template <class Model>
+[[nodiscard]] crossing_columns crossing_clusters(const tree& t, const table_view& X,
+                                                 const Model& model, double alpha,
+                                                 relocation_set set, thread_team& team,
+                                                 progress_meter& progress) {
   constexpr double nothing = -std::numeric_limits<double>::infinity();
-  std::vector<std::array<double, 4>> found(static_cast<std::size_t>(t.merges()),
-                                           {nothing, nothing, nothing, nothing});
-  std::vector<double> crossing(static_cast<std::size_t>(model.width()));
-  for_each_merge_statistics(
-      t, X, model,
-      [&](const node_statistics& k, const node_statistics& l, const node_statistics& r) {
-        for (const relocation move : all_relocations) {
-          if (!counts(t, k.node, move, set)) continue;
-          const auto& opened = opens_left(move) ? l : r;
-          const auto& joined = opens_left(move) ? r : l;
-          const bool leaves_left = move == relocation::left_left || move == relocation::right_left;
-          const auto nodes = nodes_of(t, k.node, move);
-          crossing = leaves_left ? opened.right : opened.left;
-          model.merge(crossing.data(), joined.own.data());
-          found[static_cast<std::size_t>(k.node - t.leaves())][number_of(move)] =
-              log_one_cluster(alpha, t.size(nodes.moved) + t.size(nodes.joined),
-                              model.log_marginal(crossing.data()));
-        }
-        progress.advance(1);
-        progress.tick();
-      });
+  crossing_columns found(static_cast<std::size_t>(t.merges()),
+                         {nothing, nothing, nothing, nothing});
+  auto visitors = walk_statistics<2>(t, X, model, team, progress, [&] {
+    return crossing_visitor<Model>(t, model, alpha, set, found);
+  });
+  for (auto& visitor : visitors) visitor.finish();
   return found;
 }
 
@@ -140,12 +178,13 @@ template <class Model>
 template <class Family>
 [[nodiscard]] relocations relocate(const tree& t, const tree_posterior& p, const table_view& X,
                                    const Family& family, relocation_set set = relocation_set::four,
-                                   const progress_function& report = {}) {
+                                   const progress_function& report = {}, int n_threads = 0) {
   detail::require_leaves(t, X.rows());
-  detail::progress_meter progress(report, t.merges());
+  detail::progress_meter progress(report, t.nodes());
   const auto model = bind(family, X);
+  detail::thread_team team(n_threads);
   relocations found;
-  found.log_crossing = detail::crossing_clusters(t, X, model, p.alpha, set, progress);
+  found.log_crossing = detail::crossing_clusters(t, X, model, p.alpha, set, team, progress);
   const auto lift = detail::log_lift(t, p);
   double root_gain = 0.0;  // log of (1 + all gains), relative to the tree's bound
   for (index_t k = t.leaves(); k < t.nodes(); ++k) {
@@ -199,12 +238,13 @@ template <class Family>
 template <class Family>
 [[nodiscard]] double joint_evidence_bound(const tree& t, const tree_posterior& p,
                                           const table_view& X, const Family& family,
-                                          const progress_function& report = {}) {
+                                          const progress_function& report = {}, int n_threads = 0) {
   detail::require_leaves(t, X.rows());
-  detail::progress_meter progress(report, t.merges());
+  detail::progress_meter progress(report, t.nodes());
   const auto model = bind(family, X);
+  detail::thread_team team(n_threads);
   const auto crossing =
-      detail::crossing_clusters(t, X, model, p.alpha, relocation_set::four, progress);
+      detail::crossing_clusters(t, X, model, p.alpha, relocation_set::four, team, progress);
   // excess = log Z - log p̃_T >= 0, so that nothing large is subtracted
   std::vector<double> excess(static_cast<std::size_t>(t.nodes()), 0.0);
   double bound = p.log_evidence_bound;

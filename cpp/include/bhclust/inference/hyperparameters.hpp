@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/node_statistics.hpp>
+#include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/inference/posterior.hpp>
@@ -21,25 +22,54 @@ struct evidence_gradient {
   std::vector<double> family;
 };
 
+namespace detail {
+
+/// Σ ω_k ∂ log p(X_k | H_k) over the nodes that it is shown, and Σ ω_k.
+template <class Model>
+class gradient_visitor {
+ public:
+  gradient_visitor(const Model& model, const tree_posterior& p)
+      : model_(&model), posterior_(&p), sum_(static_cast<std::size_t>(model.gradient_size())) {}
+
+  void operator()(const node_statistics& node, const node_statistics&, const node_statistics&) {
+    const double omega = posterior_->omega[static_cast<std::size_t>(node.node)];
+    omegas_ += omega;
+    if (omega > 0.0) model_->add_gradient(node.own.data(), omega, sum_.data());
+  }
+
+  [[nodiscard]] const std::vector<double>& sum() const noexcept { return sum_; }
+  [[nodiscard]] double omegas() const noexcept { return omegas_; }
+
+ private:
+  const Model* model_;
+  const tree_posterior* posterior_;
+  std::vector<double> sum_;
+  double omegas_ = 0.0;
+};
+
+}  // namespace detail
+
 /// ∂/∂η log p̃_T(root) = Σ_k ω_k ∂ log p̃_H(k) / ∂η on a fixed tree, and by α. `p` is the tree's
-/// posterior for the same X and family. One pass, O(n · width).
+/// posterior for the same X and family. One pass, O(n · width), on all threads.
 template <class Family>
 [[nodiscard]] evidence_gradient gradient_of_evidence(const tree& t, const tree_posterior& p,
                                                      const table_view& X, const Family& family,
-                                                     const progress_function& report = {}) {
+                                                     const progress_function& report = {},
+                                                     int n_threads = 0) {
   detail::require_leaves(t, X.rows());
   detail::progress_meter progress(report, t.nodes());
   const auto model = bind(family, X);
+  detail::thread_team team(n_threads);
+  const auto parts = detail::walk_statistics<1>(t, X, model, team, progress, [&] {
+    return detail::gradient_visitor<model_of<Family>>(model, p);
+  });
   evidence_gradient g;
   g.family.assign(static_cast<std::size_t>(model.gradient_size()), 0.0);
   double expected_clusters = 0.0;
-  detail::for_each_node_statistics(t, X, model, [&](index_t k, const double* statistics) {
-    const double omega = p.omega[static_cast<std::size_t>(k)];
-    expected_clusters += omega;
-    if (omega > 0.0) model.add_gradient(statistics, omega, g.family.data());
-    progress.advance(1);
-    progress.tick();
-  });
+  for (const auto& part : parts) {
+    expected_clusters += part.omegas();
+    for (std::size_t i = 0; i < g.family.size(); ++i) g.family[i] += part.sum()[i];
+  }
   g.alpha =
       expected_clusters / p.alpha - detail::digamma_ratio(p.alpha, static_cast<double>(t.leaves()));
   progress.finish();
