@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/log_space.hpp>
+#include <bhclust/detail/marginal_batch.hpp>
 #include <bhclust/detail/memory.hpp>
 #include <bhclust/detail/node_statistics.hpp>
 #include <bhclust/detail/parallel.hpp>
@@ -57,14 +58,17 @@ class fresh_rows {
   void score(const double* cluster, double log_marginal, index_t begin, index_t end,
              const F& f) const {
     const index_t width = model_.width();
-    std::vector<double> scratch(static_cast<std::size_t>(width));
+    std::vector<double> joined(static_cast<std::size_t>(width));
+    marginal_batch<Model> batch(model_);
+    const auto give = [&](index_t i, double value) { f(i, value - log_marginal); };
     pacer pace;
     for (index_t i = begin; i < end; ++i) {
-      std::copy_n(cluster, width, scratch.data());
-      model_.merge(scratch.data(), block_[i]);
-      f(i, model_.log_marginal(scratch.data()) - log_marginal);
+      std::copy_n(cluster, width, joined.data());
+      model_.merge(joined.data(), block_[i]);
+      batch.add(i, joined.data(), give);
       pace(width * width);
     }
+    batch.flush(give);
   }
 
   static constexpr index_t chunk = chunk_of_rows;
