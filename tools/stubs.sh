@@ -1,5 +1,5 @@
 #!/bin/sh
-# stubs.sh write: writes the type stubs of the installed bhclust._core into the package's sources.
+# stubs.sh write: writes the type stubs of the installed extension modules into the package's sources.
 # stubs.sh check: fails, showing the difference, unless they stand there already.
 set -eu
 out=python
@@ -7,10 +7,12 @@ if [ "$1" = check ]; then
   out=$(mktemp -d)
   trap 'rm -rf "$out"' EXIT
 fi
-rm -rf "$out"/bhclust/_core "$out"/bhclust/_core.pyi
-pybind11-stubgen bhclust._core --output-dir "$out" --exit-code
-ruff format --quiet "$out"/bhclust/_core*
-[ "$1" = write ] || diff -r python/bhclust/_core* "$out"/bhclust/_core* || {
-  echo 'The stubs do not match the bindings: run `make stubs`.' >&2
-  exit 1
-}
+for module in _core _cpu; do
+  rm -rf "$out"/bhclust/$module "$out"/bhclust/$module.pyi
+  pybind11-stubgen bhclust.$module --output-dir "$out" --exit-code
+  ruff format --quiet "$out"/bhclust/$module*
+  [ "$1" = write ] || diff -r python/bhclust/$module* "$out"/bhclust/$module* || {
+    echo 'The stubs do not match the bindings: run `make stubs`.' >&2
+    exit 1
+  }
+done

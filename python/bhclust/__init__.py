@@ -4,6 +4,10 @@ from typing import TYPE_CHECKING
 
 # First, so that the command can be interrupted while the rest is imported.
 from bhclust import _interrupts as _interrupts
+
+# Before anything imports the core.
+from bhclust import _instruction_sets as _instruction_sets  # isort: skip
+from bhclust._build import BuildInfo, build_info
 from bhclust._core import Tree, __version__
 from bhclust.algorithms import bhc, rbhc, refine
 from bhclust.estimators import BHC, RBHC
@@ -36,6 +40,7 @@ __all__ = [
     "BHC",
     "RBHC",
     "BernoulliBeta",
+    "BuildInfo",
     "CategoricalDirichlet",
     "Explanation",
     "ExponentialGamma",
@@ -55,6 +60,7 @@ __all__ = [
     "VonMisesFisher",
     "__version__",
     "bhc",
+    "build_info",
     "curves",
     "datasets",
     "exact_log_evidence",

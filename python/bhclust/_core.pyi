@@ -27,11 +27,13 @@ __all__: list[str] = [
     "Tree",
     "TreePosterior",
     "VonMisesFisher",
+    "all_threads",
     "best_nodes_at_count",
     "binder_nodes",
     "cluster_of_nodes",
     "coclustering",
     "coclustering_pairs",
+    "compiler",
     "curve",
     "dendrogram_purity",
     "exact_log_evidence",
@@ -40,6 +42,7 @@ __all__: list[str] = [
     "greedy_bhc",
     "impute",
     "impute_levels",
+    "instruction_set",
     "labels_of",
     "linkage_heights",
     "log_cluster_count",
@@ -949,6 +952,11 @@ class Relocations:
     @property
     def log_gain_of_merge(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
+def all_threads() -> int:
+    """
+    What n_threads=None takes.
+    """
+
 def best_nodes_at_count(
     tree: Tree, posterior: TreePosterior, n_clusters: typing.SupportsInt | typing.SupportsIndex
 ) -> numpy.typing.NDArray[numpy.int64]: ...
@@ -970,6 +978,11 @@ def coclustering_pairs(
     first: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     second: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
 ) -> numpy.ndarray: ...
+def compiler() -> str:
+    """
+    Compiled by.
+    """
+
 def curve(
     family: Family, table: Table, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]
 ) -> tuple: ...
@@ -1019,6 +1032,11 @@ def impute_levels(
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> numpy.ndarray: ...
+def instruction_set() -> str:
+    """
+    Compiled for.
+    """
+
 def labels_of(
     tree: Tree, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]
 ) -> numpy.typing.NDArray[numpy.int64]: ...

@@ -26,3 +26,4 @@
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 #include <bhclust/version.hpp>
+#include <bhclust/work.hpp>

@@ -9,6 +9,7 @@
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
+#include <bhclust/work.hpp>
 
 #include <limits>
 #include <vector>
@@ -19,6 +20,7 @@ struct greedy_options {
   double alpha = 1.0;  ///< DP concentration, > 0
   int n_threads = 0;   ///< 0: all cores; the tree does not depend on it
   progress_function progress{};
+  work_counts* work = nullptr;  ///< is told what was done
 };
 
 namespace detail {
@@ -76,8 +78,9 @@ template <class Family>
                               const greedy_options& options = {}) {
   check_alpha(options.alpha);
   detail::progress_meter progress(options.progress, 2 * X.rows() - 1);
-  return detail::agglomerate<detail::evidence_score>(
-      bind(family, X), X, detail::log_d_rule(X.rows(), options.alpha), options.n_threads, progress);
+  return detail::agglomerate<detail::evidence_score>(bind(family, X), X,
+                                                     detail::log_d_rule(X.rows(), options.alpha),
+                                                     options.n_threads, progress, options.work);
 }
 
 }  // namespace bhclust

@@ -9,6 +9,7 @@
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
+#include <bhclust/work.hpp>
 
 #include <limits>
 #include <utility>
@@ -29,6 +30,7 @@ struct relaxed_options {
   relaxed_method method = relaxed_method::nn_chain;
   int n_threads = 0;  ///< 0: all cores; the tree does not depend on it
   progress_function progress{};
+  work_counts* work = nullptr;  ///< is told what was done
 };
 
 namespace detail {
@@ -68,7 +70,10 @@ class chain_run {
         progress_(progress),
         grown_(rows, cost_kind::divergence) {}
 
-  [[nodiscard]] tree run() && {
+  [[nodiscard]] const work_counts& work() const noexcept { return work_; }
+
+  /// Once.
+  [[nodiscard]] tree run() {
     while (clusters_.live() > 1) {
       if (chain_.empty()) chain_.push_back({infinite, oldest()});
       const neighbour next = search();
@@ -99,6 +104,8 @@ class chain_run {
   [[nodiscard]] neighbour search() {
     const index_t of = chain_.back().node;
     mark(of, 1);
+    ++work_.searches;
+    work_.pairs_scored += clusters_.slots() - 1;
     const index_t here = clusters_.slot(of);
     return clusters_.nearest(of, clusters_.slots(), [this, here](index_t slot, double gain) {
       return slot != here ? clusters_.penalty(slot) - gain : infinite;
@@ -162,6 +169,7 @@ class chain_run {
   std::vector<neighbour> chain_;  ///< cost: of the step that led to the node
   std::vector<unsigned char> on_chain_;
   index_t first_ = 0;
+  work_counts work_;
 };
 
 template <class Model>
@@ -171,7 +179,8 @@ template <class Model>
   using store = typename store_for<Model, relaxed_score>::type;
   chain_run<store> run(make_store<relaxed_score>(model, X), X.rows(), options.lambda, team,
                        progress);
-  tree grown = std::move(run).run();
+  tree grown = run.run();
+  if (options.work != nullptr) *options.work = run.work();
   progress.finish();
   return grown;
 }
@@ -205,7 +214,7 @@ template <class Family>
   tree grown = chain ? detail::nn_chain(model, X, options, progress)
                      : detail::agglomerate<detail::relaxed_score>(
                            model, X, detail::divergence_rule(X.rows(), options.lambda),
-                           options.n_threads, progress);
+                           options.n_threads, progress, options.work);
   return options.n_clusters == 0 ? grown
                                  : forest_of(grown, nodes_at_count(grown, options.n_clusters));
 }

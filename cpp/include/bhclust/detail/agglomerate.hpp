@@ -6,6 +6,7 @@
 #include <bhclust/detail/live_clusters.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
+#include <bhclust/work.hpp>
 
 #include <tuple>
 #include <utility>
@@ -44,7 +45,10 @@ class agglomeration {
         grown_(rows, Rule::costs),
         heap_(2 * rows - 1) {}
 
-  [[nodiscard]] tree run() && {
+  [[nodiscard]] const work_counts& work() const noexcept { return work_; }
+
+  /// Once.
+  [[nodiscard]] tree run() {
     propose_rows();
     while (clusters_.live() > 1) {
       const proposal best = heap_.top_priority();
@@ -52,6 +56,7 @@ class agglomeration {
               "no pair of clusters has a finite score; the hyperparameters are out of all "
               "proportion to X: rescale X or use from_data");
       if (!clusters_.alive(best.older)) {
+        work_.pairs_rescored += clusters_.slot(best.newer);
         propose(best.newer);
       } else if (rule_.goes_on(best.cost)) {
         merge(best);
@@ -69,7 +74,10 @@ class agglomeration {
     for (index_t i = 0; i < static_cast<index_t>(best.size()); ++i) {
       put(i, best[static_cast<std::size_t>(i)]);
     }
-    progress_.advance(clusters_.live());
+    const index_t n = clusters_.live();
+    work_.searches += n - 1;
+    work_.pairs_scored += n * (n - 1) / 2;
+    progress_.advance(n);
   }
 
   void put(index_t newer, const neighbour& found) {
@@ -78,6 +86,8 @@ class agglomeration {
 
   void propose(index_t newer) {
     const index_t a = clusters_.slot(newer);
+    ++work_.searches;
+    work_.pairs_scored += a;
     put(newer, clusters_.nearest(
                    newer, a, [this, a](index_t b, double gain) { return rule_.cost(a, b, gain); }));
   }
@@ -100,17 +110,20 @@ class agglomeration {
   progress_meter& progress_;
   tree_builder grown_;
   indexed_heap<proposal> heap_;
+  work_counts work_;
 };
 
-/// Runs an agglomeration over the store of a model; progress has a total of 2 n - 1.
+/// Runs an agglomeration over the store of a model; progress has a total of 2 n - 1. `work`, unless
+/// null, is told what was done.
 template <class Score, class Model, class Rule>
 [[nodiscard]] tree agglomerate(const Model& model, const table_view& X, Rule rule, int n_threads,
-                               progress_meter& progress) {
+                               progress_meter& progress, work_counts* work = nullptr) {
   thread_team team(n_threads);
   using store = typename store_for<Model, Score>::type;
   agglomeration<store, Rule> run(make_store<Score>(model, X), std::move(rule), X.rows(), team,
                                  progress);
-  tree grown = std::move(run).run();
+  tree grown = run.run();
+  if (work != nullptr) *work = run.work();
   progress.finish();
   return grown;
 }

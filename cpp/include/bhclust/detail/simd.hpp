@@ -9,11 +9,26 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace bhclust::detail {
 
-#if defined(__GNUC__) && defined(__AVX__)
+/// What the compiler was allowed to use.
+#if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
+inline constexpr std::string_view instruction_set = "x86-64-v4";
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
+inline constexpr std::string_view instruction_set = "x86-64-v3";
+#elif defined(__SSE4_2__) && defined(__POPCNT__)
+inline constexpr std::string_view instruction_set = "x86-64-v2";
+#else
+inline constexpr std::string_view instruction_set = "baseline";
+#endif
+
+#if defined(__GNUC__) && defined(__AVX512F__)
+using chunk [[gnu::vector_size(64)]] = double;
+using chunk_bits [[gnu::vector_size(64)]] = std::uint64_t;
+#elif defined(__GNUC__) && defined(__AVX__)
 using chunk [[gnu::vector_size(32)]] = double;
 using chunk_bits [[gnu::vector_size(32)]] = std::uint64_t;
 #elif defined(__GNUC__)
