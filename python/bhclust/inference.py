@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
-from bhclust.families import bit_columns, resolve_family
+from bhclust.families import bit_columns, resolve_family, single_columns
 from bhclust.options import (
     Progress,
     check_alpha,
@@ -52,7 +52,8 @@ def posterior(
     alpha : float
         Concentration of the Dirichlet process, above 0.
     names : sequence of str, optional
-        The rows' names in the Newick text; without them its leaves are row numbers.
+        The rows' names in the Newick text, and with no other tree; without them its leaves are row
+        numbers.
     resolve : bool
         Join the children of a node of the Newick text with more than two, as at the root of an
         unrooted phylogeny, from left to right; else it is refused.
@@ -614,6 +615,9 @@ class Posterior:
         if number in bit_columns(self.family, self._table.n_columns):
             ones = self.impute(X_new, n_threads=n_threads, progress=progress)[:, number]
             return np.column_stack([1 - ones, ones])
+        if number in single_columns(self.family, self._table.n_columns):
+            rows = self.impute(X_new, n_threads=n_threads, progress=progress)
+            return np.ones((len(rows), 1))
         fresh, threads = self._fresh(X_new), check_threads(n_threads)
         with _new_rows(fresh is not None):
             return _core.impute_levels(
