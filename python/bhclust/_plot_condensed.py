@@ -50,6 +50,7 @@ def condensed_tree(
     title: str = "",
     unit: str = "rows",
     max_boxes: int = 24,
+    feature_names: Iterable[Any] | None = None,
 ) -> Axes:
     """Draw the flat clusters as boxes of names, and above them the splits with their odds.
 
@@ -77,6 +78,9 @@ def condensed_tree(
         What the rows are, in the plural, for the count in each box: ``"animals"``.
     max_boxes : int, default 24
         Where there are more clusters, small branches are drawn as one dashed box.
+    feature_names : sequence of str, optional
+        Names of the columns of an array or a CSR matrix, which has none of its own; else they go
+        by their numbers.
 
     Returns
     -------
@@ -89,8 +93,11 @@ def condensed_tree(
         If X, labels, names or classes do not have one entry for each row, if the labels are not
         a cut of the tree, or if an argument is something else than it should be.
     """
+    from ._cells import with_names
+
     need_matplotlib()
     checked_axes(ax)
+    X = with_names(X, feature_names)
     content, ruler = _content(post, X, labels, names, classes, titles, title, unit, max_boxes)
     if ax is None:
         width = _page.natural_width(content.shape)
@@ -117,6 +124,7 @@ def save_condensed_tree(
     title: str = "",
     unit: str = "rows",
     max_boxes: int = 24,
+    feature_names: Iterable[Any] | None = None,
     file_format: str | None = None,
     dpi: float = 150.0,
 ) -> None:
@@ -126,7 +134,7 @@ def save_condensed_tree(
     ----------
     destination : path or binary file
         Where the picture goes.
-    post, X, labels, names, classes, titles, title, unit, max_boxes
+    post, X, labels, names, classes, titles, title, unit, max_boxes, feature_names
         As in `condensed_tree`.
     file_format : str, optional
         Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``. By default the ending of the
@@ -134,6 +142,9 @@ def save_condensed_tree(
     dpi : float, default 150
         Dots per inch.
     """
+    from ._cells import with_names
+
+    X = with_names(X, feature_names)
 
     def draw() -> Figure:
         content, ruler = _content(post, X, labels, names, classes, titles, title, unit, max_boxes)

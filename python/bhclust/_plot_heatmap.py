@@ -44,6 +44,7 @@ def heatmap(
     unit: str = "rows",
     max_boxes: int = 40,
     max_columns: int = 60,
+    feature_names: Iterable[Any] | None = None,
 ) -> Axes:
     """Draw the table with its rows in the order of the tree, and the tree of the clusters beside.
 
@@ -72,6 +73,9 @@ def heatmap(
         Where there are more clusters, small branches are drawn as one.
     max_columns : int, default 60
         Of more columns those are drawn that differ most between the clusters.
+    feature_names : sequence of str, optional
+        Names of the columns of an array or a CSR matrix, which has none of its own; else they go
+        by their numbers.
 
     Returns
     -------
@@ -85,9 +89,11 @@ def heatmap(
         cut of the tree, or if an argument is something else than it should be.
     """
     from . import _heatmap
+    from ._cells import with_names
 
     need_matplotlib()
     checked_axes(ax)
+    X = with_names(X, feature_names)
     found, ruler = _map(post, X, labels, names, classes, title, unit, max_boxes, max_columns)
     if ax is None:
         size = found.natural_size(ruler)
@@ -108,6 +114,7 @@ def save_heatmap(
     unit: str = "rows",
     max_boxes: int = 40,
     max_columns: int = 60,
+    feature_names: Iterable[Any] | None = None,
     file_format: str | None = None,
     dpi: float = 150.0,
 ) -> None:
@@ -117,7 +124,7 @@ def save_heatmap(
     ----------
     destination : path or binary file
         Where the picture goes.
-    post, X, labels, names, classes, title, unit, max_boxes, max_columns
+    post, X, labels, names, classes, title, unit, max_boxes, max_columns, feature_names
         As in `heatmap`.
     file_format : str, optional
         Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``. By default the ending of the
@@ -126,6 +133,9 @@ def save_heatmap(
         Dots per inch.
     """
     from . import _heatmap
+    from ._cells import with_names
+
+    X = with_names(X, feature_names)
 
     def draw() -> Figure:
         found, ruler = _map(post, X, labels, names, classes, title, unit, max_boxes, max_columns)
