@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,47 @@ from ._condense import Floats, Ints, PosteriorLike
 from ._sniff import Column
 from .families import aliases
 from .io import Table
+from .options import shown
 from .table import as_table
 
 _MOST_LEVELS = 30
 _MOST_COUNT = 1000
 _MOST_SPARSE = 300
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """A table without names of its own, with names for its columns."""
+
+    table: Any
+    names: list[str]
+
+
+def with_names(X: Any, feature_names: Any) -> Any:
+    """Give the table with names for its columns, where there are some."""
+    if feature_names is None:
+        return X
+    if X is None:
+        raise ValueError("feature_names is given without X; give the table whose columns they name")
+    if isinstance(X, (Table, Mapping)) or hasattr(X, "columns"):
+        raise ValueError(
+            "feature_names is given, but X has names of its own; rename its columns, or give the "
+            "cells alone"
+        )
+    if isinstance(feature_names, (str, bytes)) or not hasattr(feature_names, "__iter__"):
+        raise TypeError(
+            f"feature_names must be a sequence with one name a column, not {shown(feature_names)}"
+        )
+    names = [" ".join(str(name).split()) for name in feature_names]
+    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    if len(shape) == 2 and len(names) != shape[1]:
+        raise ValueError(
+            f"feature_names has {len(names)} entries for {shape[1]} columns; give one a column"
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"feature_names has {twice!r} twice; give each column a name of its own")
+    return NamedColumns(X, names)
 
 
 def columns_of(X: Any, post: PosteriorLike, groups: Ints) -> dict[str, Column]:
@@ -27,20 +64,27 @@ def columns_of(X: Any, post: PosteriorLike, groups: Ints) -> dict[str, Column]:
     the columns are given that tell most between the groups of rows.
     """
     n = post.tree.n_leaves
+    names = None
+    if isinstance(X, NamedColumns):
+        X, names = X.table, X.names
     if isinstance(X, Table):
         _check_rows(X.n_rows, n)
         return X.columns
     if hasattr(X, "tocsr"):
-        return _sparse_columns(X, post, groups)
+        return _sparse_columns(X, post, groups, names)
     families = _Families(post)
     found: dict[str, Column] = {}
     for key, values in _named_columns(X):
         _check_rows(len(values), n)
-        name = key if isinstance(key, str) else f"column {key}"
+        name = key if isinstance(key, str) else _name_of(key, names)
         column = _column(name, values, families)
         if column is not None:
             found[name] = column
     return found
+
+
+def _name_of(number: Any, names: Sequence[str] | None) -> str:
+    return f"column {number}" if names is None else names[number]
 
 
 def _check_rows(found: int, n: int) -> None:
@@ -182,7 +226,9 @@ def _likely(present: Floats) -> str:
     return "poisson" if present.max() <= _MOST_COUNT else "gaussian-diag"
 
 
-def _sparse_columns(X: Any, post: PosteriorLike, groups: Ints) -> dict[str, Column]:
+def _sparse_columns(
+    X: Any, post: PosteriorLike, groups: Ints, names: Sequence[str] | None
+) -> dict[str, Column]:
     table = as_table(X)
     _check_rows(table.n_rows, post.tree.n_leaves)
     data, indices, indptr = table.arrays
@@ -195,18 +241,17 @@ def _sparse_columns(X: Any, post: PosteriorLike, groups: Ints) -> dict[str, Colu
     cells = np.zeros((table.n_rows, len(kept)))
     cells[rows[taken], place[indices[taken]]] = data[taken]
     totals = np.bincount(rows, weights=data, minlength=table.n_rows)
-    found = _dense_columns(cells, kept.tolist(), family)
+    found = _dense_columns(cells, [_name_of(number, names) for number in kept.tolist()], family)
     if family == "multinomial":
-        rest = Column("others", family, totals - cells.sum(axis=1), (), "columns not listed")
-        found["others"] = rest
+        name = "others" if "others" not in found else "(others)"
+        found[name] = Column(name, family, totals - cells.sum(axis=1), (), "columns not listed")
     return found
 
 
-def _dense_columns(cells: Floats, numbers: Sequence[int], family: str) -> dict[str, Column]:
+def _dense_columns(cells: Floats, names: Sequence[str], family: str) -> dict[str, Column]:
     levels = ("0", "1") if family == "bernoulli" else ()
     return {
-        f"column {number}": Column(f"column {number}", family, cells[:, j], levels, "sparse")
-        for j, number in enumerate(numbers)
+        name: Column(name, family, cells[:, j], levels, "sparse") for j, name in enumerate(names)
     }
 
 

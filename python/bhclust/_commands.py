@@ -35,7 +35,8 @@ _READER_GONE = 141
 _FAMILY_HELP = (
     "Read every column as this family: gaussian, gaussian-diag, gaussian-spherical, "
     "von-mises-fisher, exponential, poisson, multinomial, geometric, negative-binomial, "
-    "bernoulli or categorical."
+    "bernoulli, categorical, hurdle (numbers with a spike at zero) or time-series (each row a "
+    "series over the columns)."
 )
 
 
@@ -224,9 +225,23 @@ def _the_only(_: click.Context, parameter: click.Parameter, values: tuple[Any, .
     return values[0] if values else None
 
 
-def _option(name: str, **how: Any) -> Callable[[Any], Any]:
+def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[Any, ...]) -> Any:
+    text = _the_only(context, parameter, values)
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"'{text}' is no list of numbers such as 0,7,14", param=parameter
+        ) from None
+
+
+def _option(
+    name: str, *, callback: Callable[..., Any] = _the_only, **how: Any
+) -> Callable[[Any], Any]:
     """Make an option with a value that may be given once: none loses to a later one unnoticed."""
-    return click.option(name, multiple=True, callback=_the_only, **how)
+    return click.option(name, multiple=True, callback=callback, **how)
 
 
 @commands.command()
@@ -289,6 +304,15 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
     "--header/--no-header", default=None, help="Whether line 1 names the columns; else found out."
 )
 @_option(
+    "--times",
+    metavar="T1,T2,...",
+    callback=_numbers,
+    help=(
+        "With --family time-series: the times of the columns; by default their names where all "
+        "are numbers, else 0, 1, 2, ...."
+    ),
+)
+@_option(
     "--alpha",
     type=float,
     metavar="NUMBER",
@@ -336,6 +360,7 @@ def fit(
     target: str | None,
     names: str | None,
     header: bool | None,
+    times: list[float] | None,
     no_plot: bool,
     dendrogram: bool,
     **how: Any,
@@ -357,6 +382,7 @@ def fit(
         target=target,
         names=names,
         header=header,
+        times=times,
     )
     folder = Path(out or f"{Path(file).name.split('.')[0] or 'table'}-clusters")
     given = {name: value for name, value in how.items() if value is not None}
@@ -453,7 +479,7 @@ def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
 
     with _in_the_file(table), _ProgressBar() as bar, _session().interrupts.raising():
         estimator = bhclust.BHC(
-            family=table.family,
+            family=_family(table),
             alpha=options.alpha,
             tree=options.algorithm,
             hyperparameters=options.hyperparameters,
@@ -463,6 +489,15 @@ def _fit(table: Table, options: _Options) -> tuple[Any, Any, float]:
     post = estimator.posterior_
     labels = post.cut(rule=options.rule, n_clusters=options.clusters)
     return post, labels, float(estimator.log_evidence_)
+
+
+def _family(table: Table) -> Any:
+    """What the estimator takes: of time series with the times, which a matrix cannot carry."""
+    if not table.times:
+        return table.family
+    from .families import GaussianProcess
+
+    return GaussianProcess.from_data(table.data, times=table.times)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import os
 import re
 import zlib
@@ -12,6 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from .table import names_as_numbers
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -75,8 +78,14 @@ class Records:
     notes: list[str]
 
 
-def read_records(path: str | os.PathLike[str], *, header: bool | None = None) -> Records:
-    """Read a table as text; `header` says whether the first line names the columns, if known."""
+def read_records(
+    path: str | os.PathLike[str], *, header: bool | None = None, are_series: bool = False
+) -> Records:
+    """Read a table as text.
+
+    `header` says whether the first line names the columns, if known. Of time series the times may
+    be the names.
+    """
     name = os.fsdecode(path)
     notes: list[str] = []
     text = _decode(name, _unpack(name, _read(name)), notes)
@@ -90,6 +99,9 @@ def read_records(path: str | os.PathLike[str], *, header: bool | None = None) ->
     if len(rows[0]) == 1:
         _refuse_spaces(name, rows)
     named = _has_header(rows) if header is None else header
+    if header is None and not named and are_series and _has_times(rows):
+        named = True
+        notes.append("line 1, whose numbers rise, is taken for the times (--no-header: for a row)")
     if not named:
         notes.append("no header found: the columns are called column 1, column 2, …")
     names = rows.pop(0) if named else []
@@ -232,6 +244,17 @@ def _refuse_spaces(path: str, rows: Sequence[Sequence[str]]) -> None:
                 f"{path}: the cells seem to be separated by spaces; "
                 "separate them by commas, semicolons or tabs"
             )
+
+
+def _has_times(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell a line of times: its numbers rise, and those of few other lines do."""
+
+    def rises(row: Sequence[str]) -> bool:
+        numbers = names_as_numbers(row) or names_as_numbers(row[1:]) or []
+        return len(numbers) > 1 and all(a < b for a, b in itertools.pairwise(numbers))
+
+    others = rows[1:_SAMPLE]
+    return rises(rows[0]) and 2 * sum(map(rises, others)) < len(others)
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._arguments import checked_labels, checked_post, checked_text, checked_texts
-from ._cells import alias_of, columns_of
+from ._cells import alias_of, columns_of, with_names
 from ._condense import Ints, PosteriorLike, condense
 from ._core import __version__
 from ._describe import adjusted_rand, certainty, certainty_in_words, percent_in_words
@@ -88,6 +88,7 @@ def report(
     title: str = "",
     unit: str = "rows",
     choices: Mapping[str, Any] | None = None,
+    feature_names: Iterable[Any] | None = None,
 ) -> None:
     """Write what was found to one HTML file, which opens in any browser and without a network.
 
@@ -115,6 +116,9 @@ def report(
         What the rows are, in the plural.
     choices : mapping of str to anything, optional
         What else was chosen on the way, told with the family and the concentration.
+    feature_names : sequence of str, optional
+        Names of the columns of an array or a CSR matrix, which has none of its own; else they go
+        by their numbers.
 
     Returns
     -------
@@ -130,7 +134,7 @@ def report(
         raise TypeError(f"path must be the path of a file, not {path!r}")
     text = page(
         post,
-        X,
+        with_names(X, feature_names),
         labels=labels,
         names=names,
         classes=classes,

@@ -18,6 +18,8 @@ FAMILIES = {
     "gaussian": "numbers",
     "gaussian-diag": "numbers",
     "gaussian-spherical": "numbers",
+    "time-series": "numbers",
+    "hurdle": "numbers",
     "von-mises-fisher": "numbers",
     "exponential": "numbers above zero",
     "poisson": "counts",
@@ -179,10 +181,13 @@ def has_known_classes(cells: Cells) -> bool:
     return bool((present == np.rint(present)).all())
 
 
-def of_no_use(cells: Cells) -> str | None:
-    """Say why a column has nothing to cluster on, whatever its family."""
+def of_no_use(cells: Cells, family: str | None = None) -> str | None:
+    """Say why a column has nothing to cluster on, of a family if one was asked for."""
     if not cells.present:
         return "no values"
+    if family == "time-series" and cells.are_numbers:
+        # A time at which all curves meet says something about them.
+        return None
     values = cells.numbers()
     same = len(cells.distinct) == 1
     if values is not None:

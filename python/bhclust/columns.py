@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bhclust._core import CategoricalDirichlet, Family, Table
+from bhclust._core import CategoricalDirichlet, Family, Product, Table
 from bhclust._written import decoded
-from bhclust.families import product_of
+from bhclust.families import HURDLE, product_of
+from bhclust.hurdles import joined_column, split_column
 from bhclust.table import as_table, column_names, refuse_other_forms
 
 __all__ = ["ColumnCoder", "naming"]
@@ -43,7 +44,9 @@ class ColumnCoder:
     """Turns tables whose columns were given families by name or number into cells of numbers.
 
     Columns for the categorical family may hold text, booleans or pandas categories; their levels
-    are learned from the fitted table, in sorted order, and new tables must keep to them.
+    are learned from the fitted table, in sorted order, and new tables must keep to them. A column
+    for the hurdle becomes two: its cells with NaN for zero, modelled as ``"gaussian-diag"``, and,
+    after the cells of all columns, whether they are not zero, as ``"bernoulli"``.
 
     Parameters
     ----------
@@ -52,7 +55,9 @@ class ColumnCoder:
     Attributes
     ----------
     columns : list
-        The keys, in order: column j of the cells is ``columns[j]``.
+        The keys, in order: column j of the cells is of ``columns[j]``.
+    keys : list
+        The same for all columns of the cells: those of the hurdles are there twice.
     levels : dict
         Levels of the categorical columns, by key.
     """
@@ -62,6 +67,8 @@ class ColumnCoder:
             raise ValueError("family names no column; give at least one")
         self.choice = dict(choice)
         self.columns = list(choice)
+        self._hurdles = [key for key, family in choice.items() if _is_hurdle(family)]
+        self.keys = [*self.columns, *self._hurdles]
         self.levels: dict[Any, list[Any]] = {}
 
     def fit(self, X: Any) -> tuple[Table, Family]:
@@ -71,8 +78,23 @@ class ColumnCoder:
             if _is_categorical(self.choice[key]):
                 self.levels[key] = _levels_of(_column(X, key, "X"), key)
         table = self.transform(X)
-        with naming(self.columns):
-            return table, product_of(dict(enumerate(self.choice.values())), table)
+        families = ["gaussian-diag" if _is_hurdle(f) else f for f in self.choice.values()]
+        families += ["bernoulli"] * len(self._hurdles)
+        with naming(self.keys):
+            found = product_of(dict(enumerate(families)), table, names=self.keys)
+        return table, self._with_single_levels(found)
+
+    def _with_single_levels(self, found: Product) -> Product:
+        """A column of one level has no other, though from_data allows for one."""
+        blocks = []
+        for family, columns in found.blocks:
+            keys = [self.keys[j] for j in columns]
+            is_single = [key in self.levels and len(self.levels[key]) == 1 for key in keys]
+            if isinstance(family, CategoricalDirichlet) and any(is_single):
+                levels = np.where(is_single, 1.0, family.levels)
+                family = CategoricalDirichlet(concentration=family.concentration, levels=levels)
+            blocks.append((family, columns))
+        return Product(blocks)
 
     def transform(self, X: Any, *, argument: str = "X") -> Table:
         """Give the cells of a table, float64."""
@@ -83,14 +105,28 @@ class ColumnCoder:
             raise ValueError(
                 f"{argument} has columns of lengths {sorted(lengths)!r}; make them equal"
             )
+        split = {key: split_column(cells[self.columns.index(key)]) for key in self._hurdles}
+        for key, (bit, rest) in split.items():
+            cells[self.columns.index(key)] = rest
+            cells.append(bit)
         return as_table(np.column_stack(cells))
 
     def decode(self, cells: NDArray[np.float64]) -> dict[Any, NDArray[Any]]:
-        """Give the columns of cells: text where there are levels of text."""
-        return {
+        """Give the columns of cells: text where there are levels of text, hurdles as one."""
+        found = {
             key: decoded(cells[:, j], self.levels[key]) if key in self.levels else cells[:, j]
             for j, key in enumerate(self.columns)
         }
+        for bit, key in enumerate(self._hurdles, len(self.columns)):
+            found[key] = joined_column(cells[:, bit], found[key])
+        return found
+
+    def missing(self, cells: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which cells of the columns are missing, shape (n_rows, len(columns))."""
+        found = np.isnan(cells[:, : len(self.columns)])
+        for bit, key in enumerate(self._hurdles, len(self.columns)):
+            found[:, self.columns.index(key)] = np.isnan(cells[:, bit])
+        return found
 
     def _cells(self, X: Any, key: Any, argument: str) -> NDArray[np.float64]:
         column = _column(X, key, argument)
@@ -121,6 +157,10 @@ class ColumnCoder:
 
 def _is_categorical(family: Any) -> bool:
     return family is CategoricalDirichlet or (isinstance(family, str) and family == "categorical")
+
+
+def _is_hurdle(family: Any) -> bool:
+    return isinstance(family, str) and family == HURDLE
 
 
 def _with_columns(X: Any, argument: str) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bhclust import _core
-from bhclust._core import GaussianProcess, Table
-from bhclust.families import resolve_family
+from bhclust._core import Family, GaussianProcess, Table
+from bhclust.families import aliases, resolve_family
+from bhclust.options import check_number, shown
 from bhclust.table import as_table
 
 __all__ = ["Curve", "cluster_curves", "curve"]
@@ -45,7 +46,7 @@ class Curve:
         -------
         lower, upper : arrays of shape (n_times,)
         """
-        if not 0.0 < level < 1.0:
+        if not 0.0 < check_number("level", level) < 1.0:
             raise ValueError(f"level is {level!r}; it must be between 0 and 1")
         reach = NormalDist().inv_cdf(0.5 + 0.5 * level)
         spread = reach * (np.sqrt(self.sd**2 + self.noise) if noise else self.sd)
@@ -110,7 +111,10 @@ def cluster_curves(
     """
     table = as_table(X)
     model = _checked(family, X)
-    groups = np.asarray(labels)
+    model._check(table)
+    groups = _array("labels", labels)
+    if groups.dtype.kind not in "iu":
+        raise TypeError(f"labels must be whole numbers, not {groups.dtype}")
     if groups.shape != (table.n_rows,):
         raise ValueError(
             f"labels has shape {groups.shape}; it must have one label for each of the "
@@ -124,10 +128,20 @@ def cluster_curves(
 
 
 def _checked(family: Any, X: Any) -> GaussianProcess:
-    model = resolve_family(family, X)
-    if not isinstance(model, GaussianProcess):
-        raise TypeError(f"family is {model.name}; curves are those of GaussianProcess")
-    return model
+    known = aliases().get(family, family) if isinstance(family, str) else family
+    if known is GaussianProcess:
+        known = resolve_family(known, X)
+    if not isinstance(known, GaussianProcess):
+        name = known.name if isinstance(known, Family) else shown(family)
+        raise TypeError(f"family is {name}; curves are those of GaussianProcess")
+    return known
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} is ragged; give one number after another") from None
 
 
 def _curve(table: Table, family: GaussianProcess, times: ArrayLike | None) -> Curve:
@@ -135,8 +149,11 @@ def _curve(table: Table, family: GaussianProcess, times: ArrayLike | None) -> Cu
     if times is None:
         at = own if own.ndim else own * np.arange(table.n_columns)
     else:
-        at = np.asarray(times, dtype=np.float64)
+        at = _array("times", times)
+        if at.size and at.dtype.kind not in "fiu":
+            raise TypeError(f"times must be numbers, not {shown(times)}")
         if at.ndim != 1:
             raise ValueError(f"times has {at.ndim} dimensions; it must have one")
+    at = at.astype(np.float64)
     mean, variance = _core.curve(family, table, at)
     return Curve(np.array(at), mean, np.sqrt(variance), float(np.asarray(family.noise)))

@@ -15,7 +15,7 @@ from bhclust._core import Family, Product, Table, Tree
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
-from bhclust.families import aliases, resolve_family
+from bhclust.families import HURDLE, aliases, resolve_family
 from bhclust.growth import GROWTHS, growths
 from bhclust.inference import Posterior, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
@@ -95,7 +95,7 @@ class _TreeClusterer:
     def _new_table(self, X: Any) -> Table:
         self._check_fitted()
         table = self._layout.read(X)
-        if table.n_columns != self.n_features_in_:
+        if self._layout.coder is None and table.n_columns != self.n_features_in_:
             raise ValueError(
                 f"X has {table.n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input: X_new must have the columns of the "
@@ -246,14 +246,14 @@ class _Layout:
             table = as_table(X)
             with naming(self.names):
                 model = resolve_family(family, X)
-        self.n_columns = table.n_columns
+        self.n_columns = table.n_columns if self.coder is None else len(self.coder.columns)
         self.form = Form(X)
         return table, model
 
     @property
     def keys(self) -> Sequence[Any] | None:
         """What messages call the columns; None: their numbers."""
-        return self.names if self.coder is None else self.coder.columns
+        return self.names if self.coder is None else self.coder.keys
 
     def read(self, X: Any) -> Table:
         """The cells of a new table."""
@@ -268,7 +268,7 @@ class _Layout:
 
     def place(self, column: Any) -> tuple[int, list[Any] | None]:
         """Find the number of a column by its key, and its levels where they are not 0, 1, ...."""
-        keys = range(self.n_columns) if self.keys is None else list(self.keys)
+        keys = range(self.n_columns) if self.keys is None else list(self.keys)[: self.n_columns]
         if column not in keys:
             raise ValueError(f"column is {column!r}; the columns are {list(keys)[:20]!r}")
         levels = None if self.coder is None else self.coder.levels.get(column)
@@ -285,6 +285,7 @@ class _Layout:
         """Give a copy of X with its missing cells taken from ``cells``."""
         missing = np.isnan(np.asarray(table.arrays))
         if self.coder is not None:
+            missing = self.coder.missing(np.asarray(table.arrays))
             columns = self.coder.decode(cells)
         elif hasattr(X, "columns"):
             columns = dict(zip(X.columns, cells.T, strict=True))
@@ -301,8 +302,9 @@ def _takes(family: Any) -> tuple[bool, bool]:
         family = dict(enumerate(part for part, _ in family.blocks))
     if isinstance(family, Mapping):
         return all(_takes(part)[0] for part in family.values()), False
-    known = aliases().get(family) if isinstance(family, str) else family
-    return getattr(known, "_takes_missing", False), getattr(known, "_takes_sparse", False)
+    if isinstance(family, str):
+        family = aliases().get("gaussian-diag" if family == HURDLE else family)
+    return getattr(family, "_takes_missing", False), getattr(family, "_takes_sparse", False)
 
 
 def _not_fitted(message: str) -> Exception:
@@ -322,7 +324,8 @@ class BHC(_TreeClusterer):
     family : str, Family, class or mapping
         The model of a cluster. A name or class takes its hyperparameters from the data
         (`from_data`); a Family is used as it is; a mapping gives each column, by name or number,
-        a family of its own, and the other columns are not looked at.
+        a family of its own, or ``"hurdle"`` where it has a spike at zero (`bhclust.hurdle`), and
+        the other columns are not looked at.
     alpha : float, optional
         Concentration of the Dirichlet process, above 0; larger values favour more clusters. None:
         learned with the hyperparameters, and 1 where these are not.

@@ -25,9 +25,10 @@ from bhclust._core import (
     VonMisesFisher,
 )
 from bhclust.options import shown
-from bhclust.table import as_table
+from bhclust.table import as_table, names_as_numbers
 
 __all__ = [
+    "HURDLE",
     "BernoulliBeta",
     "CategoricalDirichlet",
     "ExponentialGamma",
@@ -46,7 +47,12 @@ __all__ = [
     "bit_columns",
     "product_of",
     "resolve_family",
+    "single_columns",
 ]
+
+
+HURDLE = "hurdle"
+"""What estimators and the command line call columns with a spike at zero: `bhclust.hurdle`."""
 
 
 def aliases() -> dict[str, type[Any]]:
@@ -86,6 +92,11 @@ def resolve_family(family: Any, X: Any) -> Family:
         return family
     if isinstance(family, str):
         known = aliases()
+        if family == HURDLE:
+            raise ValueError(
+                "family is 'hurdle', which is for columns: an estimator takes it in a mapping, "
+                "such as {'rain': 'hurdle'}, and bhclust.hurdle(X) gives the table and the Product"
+            )
         if family not in known:
             raise ValueError(f"family is {shown(family)}; the names are {', '.join(sorted(known))}")
         return _from_data(known[family], X)
@@ -103,7 +114,7 @@ def _from_data(cls: Any, X: Any) -> Family:
     return found
 
 
-def product_of(choice: Mapping[int, Any], X: Any) -> Product:
+def product_of(choice: Mapping[int, Any], X: Any, *, names: Sequence[Any] | None = None) -> Product:
     """A Product from one family a column.
 
     Parameters
@@ -113,6 +124,8 @@ def product_of(choice: Mapping[int, Any], X: Any) -> Product:
         block with the other columns that are given the same object.
     X : array-like or Table of shape (n_rows, n_columns)
         Dense; the rows for `from_data`.
+    names : sequence, optional
+        What the columns are called; of time series the times, where these are numbers.
     """
     table = as_table(X)
     if table.is_sparse:
@@ -128,17 +141,22 @@ def product_of(choice: Mapping[int, Any], X: Any) -> Product:
         groups.setdefault(key, (family, []))[1].append(column)
     if not groups:
         raise ValueError("family names no column; give at least one")
-    return Product([_block(family, columns, cells) for family, columns in groups.values()])
+    return Product([_block(family, columns, cells, names) for family, columns in groups.values()])
 
 
-def _block(family: Any, columns: list[int], cells: Any) -> tuple[Family, Sequence[int]]:
+def _block(
+    family: Any, columns: list[int], cells: Any, names: Sequence[Any] | None
+) -> tuple[Family, Sequence[int]]:
     part = np.ascontiguousarray(cells[:, columns])
     try:
+        times = None if names is None else names_as_numbers([names[j] for j in columns])
+        if times is not None and (family is GaussianProcess or family == "time-series"):
+            return GaussianProcess.from_data(part, times=times), columns
         return resolve_family(family, part), columns
     except ValueError as error:
         if len(columns) > 1:
             for column in columns:
-                _block(family, [column], cells)
+                _block(family, [column], cells, names)
         message = str(error)
         if len(columns) == 1:
             message = message.replace("column 0", f"column {columns[0]}", 1)
@@ -153,6 +171,18 @@ def bit_columns(family: Family, n_columns: int) -> list[int]:
         return []
     return sorted(
         columns[j] for block, columns in family.blocks for j in bit_columns(block, len(columns))
+    )
+
+
+def single_columns(family: Family, n_columns: int) -> list[int]:
+    """The columns of categories with one level."""
+    if isinstance(family, CategoricalDirichlet):
+        levels = np.broadcast_to(family.levels, (n_columns,))
+        return np.flatnonzero(levels == 1.0).tolist()
+    if not isinstance(family, Product):
+        return []
+    return sorted(
+        columns[j] for block, columns in family.blocks for j in single_columns(block, len(columns))
     )
 
 

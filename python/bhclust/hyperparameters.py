@@ -34,6 +34,8 @@ MEAN_UNIT = 0.2
 """What a prior mean moves by, in spreads of its column."""
 MEAN_REACH = 10.0
 """How far from its start a prior mean may go, in these units."""
+MOST_ALPHA = 0.25
+"""How large the concentration may become, in rows; its start may be larger."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ class HyperparameterVector:
     column; a full psi keeps its correlations and its shape and learns its scale. Each log has a
     normal hyperprior about its start with standard deviation 3 and bounds of a factor of 1,000
     below and 200 above; scales of Gaussian families stay above the resolution of the recorded
-    values (their least distance, squared, over 12).
+    values (their least distance, squared, over 12). The concentration stays below a quarter of the
+    number of rows: far above it every row would be a cluster for nothing, and a table of noise is
+    explained by that as well as by one cluster.
 
     Parameters
     ----------
@@ -84,7 +88,7 @@ class HyperparameterVector:
     alpha : float
         The start of the concentration.
     table : Table
-        The rows, for the resolution.
+        The rows, for their number and the resolution.
     learn_alpha : bool
     fixed : collection of int
         Columns of a Product whose blocks keep their hyperparameters.
@@ -114,6 +118,16 @@ class HyperparameterVector:
         self.start: Vector = np.array(self._start)
         self.lower: Vector = np.minimum(np.array(self._lower), self.start)
         self.upper: Vector = np.where(np.array(self._linear), MEAN_REACH, self.start + REACH[1])
+        if learn_alpha:
+            most = np.log(MOST_ALPHA * table.n_rows)
+            self.upper[0] = max(self.start[0], min(self.upper[0], most))
+
+    def few_clusters(self) -> Vector:
+        """Give the start with the least concentration."""
+        start = self.start.copy()
+        if self._learn_alpha:
+            start[0] = self.lower[0]
+        return start
 
     @property
     def size(self) -> int:

@@ -29,6 +29,8 @@ from ._sniff import (
     sniff,
     uses_decimal_comma,
 )
+from .families import HURDLE
+from .table import names_as_numbers
 
 __all__ = ["Column", "OutputFiles", "Table", "read_table"]
 
@@ -75,6 +77,9 @@ class Table:
         pandas and R number rows so.
     lines : list of int
         For each row the line of the file that it begins in; the first line of the file is 1.
+    times : list of float
+        Of a table of time series the times of its columns; else empty. Their family is
+        ``GaussianProcess.from_data(table.data, times=table.times)``.
     """
 
     path: str
@@ -86,6 +91,7 @@ class Table:
     notes: tuple[str, ...]
     numbers: Sequence[int] = ()
     lines: Sequence[int] = ()
+    times: Sequence[float] = ()
 
     @property
     def row_names(self) -> list[str]:
@@ -98,7 +104,7 @@ class Table:
         """What `BHC` takes as `family`: one alias for all columns, or one for each."""
         by_column = {name: column.family for name, column in self.columns.items()}
         kinds = set(by_column.values())
-        return kinds.pop() if len(kinds) == 1 else by_column
+        return kinds.pop() if len(kinds) == 1 and kinds != {HURDLE} else by_column
 
     @property
     def data(self) -> NDArray[np.float64] | dict[str, NDArray[np.float64]]:
@@ -117,6 +123,7 @@ def read_table(
     target: str | None = None,
     names: str | None = None,
     header: bool | None = None,
+    times: Sequence[float] | None = None,
 ) -> Table:
     """Read a table from a CSV or TSV file and find out what its columns hold.
 
@@ -147,7 +154,8 @@ def read_table(
         The file.
     family : str, optional
         Read all columns that are not set aside as this family; ``"categorical"`` includes free
-        text and dates.
+        text and dates, ``"hurdle"`` is for numbers with a spike at zero (`bhclust.hurdle`), and
+        ``"time-series"`` makes a series of each row.
     columns : dict of str to str, optional
         Read these columns as these families, whatever they look like.
     ignore : sequence of str
@@ -158,6 +166,10 @@ def read_table(
         The column with the names of the rows.
     header : bool, optional
         Whether the first line names the columns; found out by default.
+    times : sequence of float, optional
+        With ``family="time-series"`` the time of each column that is not set aside; by default the
+        names of these where all are numbers, and else 0, 1, 2, …. A first line whose numbers rise
+        is then taken for names, unless most lines rise.
 
     Returns
     -------
@@ -171,7 +183,7 @@ def read_table(
         does not fit its column, if an option names an unknown column or family, or if two options
         name the same column.
     """
-    records = read_records(path, header=header)
+    records = read_records(path, header=header, are_series=family == "time-series")
     asked = dict(columns or {})
     _check_options(records, family, asked, ignore, target, names)
     cells, notes = _cells(records)
@@ -198,6 +210,15 @@ def read_table(
     elif known:
         target = known[0]
         notes.append(f"'{shown(target)}' looks like known classes: only compared with")
+    series: list[float] = []
+    if family == "time-series" and {column.family for column in used.values()} == {family}:
+        series, note = _times(list(used), times)
+        notes.append(note)
+    elif times is not None:
+        raise ValueError(
+            "times: given for a table that is not all time series; give family 'time-series', and "
+            "no column another one"
+        )
     return Table(
         path=records.path,
         n_rows=len(records.rows),
@@ -208,7 +229,32 @@ def read_table(
         notes=(*records.notes, *notes),
         numbers=records.numbers,
         lines=records.lines,
+        times=series,
     )
+
+
+def _times(names: Sequence[str], given: Sequence[float] | None) -> tuple[list[float], str]:
+    """Give the times of columns, and say where they are from."""
+    if given is not None:
+        times = [float(time) for time in given]
+        if len(times) != len(names):
+            raise ValueError(
+                f"times: {len(times)} given for {len(names)} columns ({_few(names)}); give one for "
+                "each"
+            )
+        return times, f"times, as given: {_few([f'{time:g}' for time in times])}"
+    found = names_as_numbers(names)
+    if found is not None:
+        return found, f"times, from the names of the columns: {_few(names)}"
+    times = [float(place) for place in range(len(names))]
+    return times, (
+        f"times are 0, 1, 2, …, one a column: not all names are numbers ({_few(names)}); --times "
+        "gives others"
+    )
+
+
+def _few(texts: Sequence[str]) -> str:
+    return ", ".join(map(shown, texts[:8])) + (", …" if len(texts) > 8 else "")
 
 
 def _why_not(cells: Cells) -> str:
@@ -224,7 +270,7 @@ def _take(cells: Cells, family: str | None, asked: str | None) -> Column | str:
         return read_as(cells, asked)
     if family is None:
         return sniff(cells)
-    reason = of_no_use(cells)
+    reason = of_no_use(cells, family)
     if reason is None and not cells.are_numbers and family != "categorical":
         reason = free_text(cells)
         reason = reason and f"{reason}; so not read as {family}"
@@ -265,8 +311,7 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     if close:
         return f"did you mean '{close[0]}'?"
-    listed = ", ".join(map(shown, known[:8])) + (", …" if len(known) > 8 else "")
-    return f"its columns are {listed}"
+    return f"its columns are {_few(known)}"
 
 
 def _cells(records: Records) -> tuple[dict[str, Cells], list[str]]:

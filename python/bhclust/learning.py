@@ -74,7 +74,8 @@ def learn(
     Hyperparameters are fitted to a tree by L-BFGS-B on the gradient of its evidence bound; a new
     tree is grown with them, and so on until the evidence stops rising. One start is not enough, as
     a tree grown under a vague prior is a local optimum: by default the starts are greedy BHC, RBHC
-    and Ward's trees of the raw and of the standardised columns. What is returned is the best pair
+    and Ward's trees of the raw and of the standardised columns, and the least concentration, from
+    which one cluster can be found. What is returned is the best pair
     of tree and hyperparameters seen; greedy and chosen trees are refined at the end.
 
     Parameters
@@ -184,12 +185,16 @@ class _Run:
             replace(step, what=f"{step.what} of {part.table.n_rows} rows") for step in part.steps
         ]
 
-    def fit(self, tree: Tree, what: str, precision: float = 0.02) -> bool:
+    def fit(
+        self, tree: Tree, what: str, precision: float = 0.02, *, start: Vector | None = None
+    ) -> bool:
         """Fit the hyperparameters to a tree; whether that is the best so far by more than a bit.
 
-        The search ends when a step gains less than ``precision``, in nats.
+        The search begins at the best so far, and ends when a step gains less than ``precision``, in
+        nats.
         """
-        x, value = _maximise(self._objective_on(tree), self.x, self.vector, precision)
+        begin = self.x if start is None else start
+        x, value = _maximise(self._objective_on(tree), begin, self.vector, precision)
         family, alpha = self.vector.values(x)
         bound = value - self.vector.log_prior(x)[0]
         self.steps.append(Step(what, bound, alpha, family))
@@ -210,6 +215,9 @@ class _Run:
             ]
             if not any(rose):
                 break
+        if self.tree is not None and self.settings.alpha is None:
+            # The optima of many clusters hide that of one, for which any tree will do.
+            self.fit(self.tree, "few clusters", start=self.vector.few_clusters())
 
     def fit_starts(self, kind: str) -> None:
         """Each start by itself, from the hyperparameters at hand."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from bhclust._core import Table
 
-__all__ = ["as_table", "column_names", "column_numbers", "kept", "refuse_other_forms"]
+__all__ = [
+    "as_table",
+    "column_names",
+    "column_numbers",
+    "kept",
+    "names_as_numbers",
+    "refuse_other_forms",
+]
 
 
 def as_table(X: Any, *, argument: str = "X") -> Table:
@@ -96,11 +103,16 @@ def column_numbers(X: Any) -> list[float] | None:
     columns = getattr(X, "columns", None)
     if columns is None or not hasattr(X, "to_numpy"):
         return None
+    return names_as_numbers(list(columns))
+
+
+def names_as_numbers(names: Sequence[Any]) -> list[float] | None:
+    """Give names as numbers if each is a finite one, if as text; else None."""
     try:
-        numbers = [float(name) for name in columns if not isinstance(name, (bool, np.bool_))]
+        numbers = [float(name) for name in names if not isinstance(name, (bool, np.bool_))]
     except (TypeError, ValueError):
         return None
-    every = len(numbers) == len(columns) > 0
+    every = len(numbers) == len(names) > 0
     return numbers if every and all(map(math.isfinite, numbers)) else None
 
 

@@ -20,9 +20,11 @@ def as_tree(tree: Any, *, names: Sequence[str] | None = None, resolve: bool = Fa
     ----------
     tree : Tree, linkage matrix of shape (n - 1, 4), or Newick text
     names : sequence of str, optional
-        The rows' names in the Newick text; without them its leaves are row numbers.
+        The rows' names in the Newick text; without them its leaves are row numbers. Other trees
+        take none.
     resolve : bool
-        Join the children of a node of the Newick text with more than two from left to right.
+        Join the children of a node of the Newick text with more than two from left to right. Other
+        trees have no such nodes.
 
     Raises
     ------
@@ -31,10 +33,21 @@ def as_tree(tree: Any, *, names: Sequence[str] | None = None, resolve: bool = Fa
     ValueError
         Naming what does not fit in the matrix or the text.
     """
-    if isinstance(tree, Tree):
-        return tree
     if isinstance(tree, str):
         return Tree.from_newick(tree, names=names, resolve=resolve)
+    grown = _without_text(tree)
+    for option, is_given in (("names", names is not None), ("resolve", resolve is not False)):
+        if is_given:
+            raise ValueError(
+                f"{option} is given, which is for Newick text alone; tree is a "
+                f"{type(tree).__name__}, whose leaves are the rows by number: leave {option} out"
+            )
+    return grown
+
+
+def _without_text(tree: Any) -> Tree:
+    if isinstance(tree, Tree):
+        return tree
     if not hasattr(tree, "__array__") and not isinstance(tree, (list, tuple)):
         raise _no_tree(tree)
     try:

@@ -187,6 +187,18 @@ void refuse_self(const call_shape& shape, const py::args& args) {
                        (args.empty() ? "" : ", not on " + shown(args[0])));
 }
 
+void require_filled(py::handle source, const std::type_info& type) {
+  const auto* known = py::detail::get_type_info(type, false);
+  if (known == nullptr || PyObject_TypeCheck(source.ptr(), known->type) == 0) return;
+  auto* object = reinterpret_cast<py::detail::instance*>(source.ptr());  // NOLINT: a bound class
+  for (auto& part : py::detail::values_and_holders(object)) {
+    if (part.value_ptr() != nullptr) continue;
+    const auto name = py::type::of(source).attr("__name__").cast<std::string>();
+    throw py::type_error("this " + name + " holds nothing, as __new__ alone made it; make a " +
+                         name + " by its constructor or by a function that returns one");
+  }
+}
+
 void out_of_memory(const std::string& what) {
   PyErr_SetString(PyExc_MemoryError, (what + "() ran out of memory").c_str());
   throw py::error_already_set();

@@ -19,6 +19,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -152,6 +153,10 @@ template <class... Args>
 
 /// TypeError for a method that is called on something else than its class.
 [[noreturn]] void refuse_self(const call_shape& shape, const py::args& args);
+
+/// TypeError for an object of a bound class that __new__ made and no constructor filled, which
+/// pybind11 would take for memory of the class.
+void require_filled(py::handle source, const std::type_info& type);
 
 /// MemoryError.
 [[noreturn]] void out_of_memory(const std::string& what);

@@ -43,6 +43,30 @@ class held_family {
   any_family family_;
 };
 
+}  // namespace bhclust::python
+
+namespace pybind11::detail {
+
+/// The caster of a bound class, for objects with something in them.
+template <class T>
+struct filled_caster : type_caster_base<T> {
+  bool load(handle source, bool convert) {
+    bhclust::python::require_filled(source, typeid(T));
+    return type_caster_base<T>::load(source, convert);
+  }
+};
+
+template <>
+struct type_caster<bhclust::tree> : filled_caster<bhclust::tree> {};
+template <>
+struct type_caster<bhclust::python::held_table> : filled_caster<bhclust::python::held_table> {};
+template <>
+struct type_caster<bhclust::python::held_family> : filled_caster<bhclust::python::held_family> {};
+
+}  // namespace pybind11::detail
+
+namespace bhclust::python {
+
 /// A read-only array over a vector that `base` owns.
 template <class T>
 [[nodiscard]] py::array_t<T> view_of(const std::vector<T>& values, py::handle base) {

@@ -22,6 +22,49 @@ struct type_caster<bhclust::parameter> {
 namespace bhclust::python {
 namespace {
 
+template <class Family>
+class typed_family final : public held_family {
+ public:
+  explicit typed_family(Family family) : held_family(std::move(family)) {}
+  [[nodiscard]] const Family& value() const { return *get().template get_if<Family>(); }
+};
+
+py::list blocks_of(const Product& product, const py::handle& families) {
+  py::list blocks;
+  for (std::size_t b = 0; b < product.blocks.size(); ++b) {
+    blocks.append(py::make_tuple(families[py::int_(b)], product.blocks[b].columns));
+  }
+  return blocks;
+}
+
+/// Product keeps the Python families too, since a block's type is known to Python alone.
+class product_family final : public held_family {
+ public:
+  product_family(Product product, py::tuple families)
+      : held_family(std::move(product)), families_(std::move(families)) {}
+  [[nodiscard]] py::list blocks() const { return blocks_of(*get().get_if<Product>(), families_); }
+
+ private:
+  py::tuple families_;
+};
+
+}  // namespace
+}  // namespace bhclust::python
+
+namespace pybind11::detail {
+
+template <class Family>
+struct type_caster<bhclust::python::typed_family<Family>>
+    : filled_caster<bhclust::python::typed_family<Family>> {};
+template <>
+struct type_caster<bhclust::python::product_family>
+    : filled_caster<bhclust::python::product_family> {};
+
+}  // namespace pybind11::detail
+
+namespace bhclust::python {
+namespace {
+
 using float_array = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 parameter parameter_from(const char* name, const py::object& value) {
@@ -76,13 +119,6 @@ py::object object_from(const parameter_field<Family>& field, const Family& famil
   }
   return object_from(p);
 }
-
-template <class Family>
-class typed_family final : public held_family {
- public:
-  explicit typed_family(Family family) : held_family(std::move(family)) {}
-  [[nodiscard]] const Family& value() const { return *get().template get_if<Family>(); }
-};
 
 template <class Family>
 py::dict parameters_of(const Family& family) {
@@ -253,25 +289,6 @@ void register_family(py::module_& m) {
         py::arg("X"));
   }
 }
-
-py::list blocks_of(const Product& product, const py::handle& families) {
-  py::list blocks;
-  for (std::size_t b = 0; b < product.blocks.size(); ++b) {
-    blocks.append(py::make_tuple(families[py::int_(b)], product.blocks[b].columns));
-  }
-  return blocks;
-}
-
-/// Product keeps the Python families too, since a block's type is known to Python alone.
-class product_family final : public held_family {
- public:
-  product_family(Product product, py::tuple families)
-      : held_family(std::move(product)), families_(std::move(families)) {}
-  [[nodiscard]] py::list blocks() const { return blocks_of(*get().get_if<Product>(), families_); }
-
- private:
-  py::tuple families_;
-};
 
 using block_list = std::vector<std::pair<py::object, std::vector<index_t>>>;
 

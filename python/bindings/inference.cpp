@@ -21,6 +21,15 @@
 #include <utility>
 #include <vector>
 
+namespace pybind11::detail {
+
+template <>
+struct type_caster<bhclust::tree_posterior> : filled_caster<bhclust::tree_posterior> {};
+template <>
+struct type_caster<bhclust::relocations> : filled_caster<bhclust::relocations> {};
+
+}  // namespace pybind11::detail
+
 namespace bhclust::python {
 namespace {
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import pickle
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import bhclust
-from bhclust import Posterior, Tree, metrics
+from bhclust import Posterior, Tree, _core, metrics
 
 X = [[0.0, 3.0], [1.0, 12.0], [7.0, 0.0], [6.0, 1.0]]
 POISSON = bhclust.PoissonGamma()
@@ -300,3 +302,41 @@ def test_documentation_shows_one_signature() -> None:
         assert documentation.startswith(f"{function.__name__}("), name
         assert "Overloaded" not in documentation
         assert "*args" not in documentation
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Tree,
+        _core.Table,
+        _core.TreePosterior,
+        _core.Relocations,
+        bhclust.Family,
+        bhclust.NormalInverseGamma,
+        bhclust.GaussianProcess,
+        bhclust.Product,
+    ],
+)
+def test_objects_that_no_constructor_made_are_refused(kind: type) -> None:
+    empty = kind.__new__(kind)
+    told = rf"this {kind.__name__} holds nothing, as __new__ alone made it"
+    values = [name for name, value in inspect.getmembers(kind) if isinstance(value, property)]
+    for name in values:
+        with pytest.raises(TypeError, match=told):
+            getattr(empty, name)
+    uses: list[Callable[[], Any]] = [
+        lambda: _core.map_nodes(empty, FOUND._found),
+        lambda: _core.map_nodes(TREE, empty),
+        lambda: _core.posterior(TREE, empty, POISSON, 1.0, None),
+        lambda: _core.posterior(TREE, FOUND._table, empty, 1.0, None),
+    ]
+    answers = []
+    for use in uses:
+        with pytest.raises(TypeError) as refusal:
+            use()
+        answers.append(str(refusal.value))
+    assert any(re.match(told, answer) for answer in answers) or kind is _core.Relocations
+    if hasattr(kind, "parameters") or kind is Tree:
+        for use in (lambda: repr(empty), lambda: empty == empty, lambda: pickle.dumps(empty)):
+            with pytest.raises(TypeError, match=told):
+                use()

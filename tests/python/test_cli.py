@@ -675,3 +675,36 @@ def test_certainty_is_one_where_the_clusters_are_far_apart(run, table):
     rows = read_labels("o")
     assert [int(row["cluster"]) for row in rows] == [0, 1] * 20
     assert min(float(row["certainty"]) for row in rows) > 0.9
+
+
+class TestTimeSeriesAndHurdles:
+    CURVES = "gene,a,b,c\n" + "".join(
+        f"g{i},{0.1 * i:.1f},{(i % 2) * 5 + 0.1 * i:.1f},{(i % 2) * 9 - 0.1 * i:.1f}\n"
+        for i in range(12)
+    )
+
+    def test_times(self, run, table):
+        quick = ("--no-plot", "--no-report", "--hyperparameters", "data", "--force")
+        series = ("fit", table(self.CURVES), "--family", "time-series", *quick)
+        code, out, _ = run(*series, "--times", "0,1,10")
+        assert code == 0
+        assert "note: times, as given: 0, 1, 10" in out
+        X = np.array([line.split(",")[1:] for line in self.CURVES.split()[1:]], dtype=float)
+        family = bhclust.GaussianProcess.from_data(X, times=[0, 1, 10])
+        found = bhclust.BHC(family, hyperparameters="data").fit(X)
+        assert f"log evidence {found.log_evidence_:,.2f}" in out
+        code, out, _ = run(*series)
+        assert code == 0
+        assert "note: times are 0, 1, 2, …" in out
+        for wrong, told in (("0,x", "is no list of numbers"), ("0,1", "2 given for 3 columns")):
+            code, _, err = run(*series, "--times", wrong)
+            assert code in (1, 2)
+            assert told in err
+            assert err.count("\n") == 1
+
+    def test_hurdle(self, run, table):
+        rain = "wind,rain\n" + "".join(f"{i / 8},{(i % 3) * (i + 0.5)}\n" for i in range(30))
+        for how in (("--column", "rain=hurdle"), ("--family", "hurdle")):
+            code, out, err = run("fit", table(rain), *how, "--force")
+            assert (code, err) == (0, "")
+            assert "hurdle" in out

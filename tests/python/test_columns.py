@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import pickle
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -209,3 +210,94 @@ def test_errors_of_other_types_pass() -> None:
     with pytest.raises(OwnError) as caught, naming(["a"]):
         raise error
     assert caught.value is error
+
+
+class TestHurdles:
+    """A column with a spike at zero in a mapping is what `bhclust.hurdle` makes of it."""
+
+    @staticmethod
+    def table() -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(3)
+        group = rng.integers(0, 2, 40)
+        rain = np.where(rng.random(40) < 0.2 + 0.6 * group, 0.0, rng.normal(5 + 3 * group, 1.0))
+        rain[[4, 9]] = np.nan
+        return {"wind": rng.normal(6.0 * group), "rain": rain}
+
+    FAMILY: ClassVar = {"wind": "gaussian-diag", "rain": "hurdle"}
+
+    def test_is_the_hurdle(self) -> None:
+        table = self.table()
+        cells, family = bhclust.hurdle(np.column_stack(list(table.values())), columns=[1])
+        plain = bhclust.BHC(family, hyperparameters="data").fit(cells)
+        est = bhclust.BHC(self.FAMILY, hyperparameters="data").fit(table)
+        assert est.family_ == family
+        assert est.log_evidence_ == plain.log_evidence_
+        np.testing.assert_array_equal(est.score_samples(table), plain.score_samples(cells))
+        assert est.n_features_in_ == 2
+
+    def test_rows_come_back_as_they_went_in(self) -> None:
+        table = self.table()
+        est = bhclust.BHC(self.FAMILY).fit(table)
+        for rows in (est.impute(), est.impute(table)):
+            assert list(rows) == ["wind", "rain"]
+            known = ~np.isnan(table["rain"])
+            np.testing.assert_array_equal(rows["rain"][known], table["rain"][known])
+            assert np.isfinite(rows["rain"]).all()
+        # the expected value of a missing cell: the chance of rain times what it then is
+        post = est.posterior_
+        cells = post.impute()
+        np.testing.assert_allclose(est.impute()["rain"][4], cells[4, 2] * cells[4, 1])
+        modes = est.impute(statistic="mode")["rain"][[4, 9]]
+        np.testing.assert_array_equal(
+            modes, np.where(cells[[4, 9], 2] > 0.5, cells[[4, 9], 1], 0.0)
+        )
+        drawn, _ = est.sample(300, random_state=1)
+        assert 0.2 < np.mean(drawn["rain"] == 0.0) < 0.8
+        again = pickle.loads(pickle.dumps(est))
+        np.testing.assert_array_equal(again.predict(table), est.predict(table))
+
+    def test_of_arrays_by_number(self) -> None:
+        table = self.table()
+        X = np.column_stack(list(table.values()))
+        est = bhclust.BHC({0: "gaussian-diag", 1: "hurdle"}).fit(X)
+        np.testing.assert_array_equal(est.predict(X), bhclust.BHC(self.FAMILY).fit(table).labels_)
+        assert est.impute(X).shape == X.shape
+
+    def test_refusals_name_the_column(self) -> None:
+        table = self.table()
+        table["rain"][7] = np.inf
+        with pytest.raises(ValueError, match=r"row 7, column 'rain' is inf"):
+            bhclust.BHC(self.FAMILY).fit(table)
+        table["rain"][7] = 1.0
+        est = bhclust.BHC(self.FAMILY).fit(table)
+        with pytest.raises(ValueError, match=r"the columns are \['wind', 'rain'\]"):
+            est.impute_proba("snow")
+        with pytest.raises(ValueError, match=r"family is 'hurdle', which is for columns"):
+            bhclust.BHC("hurdle").fit(np.zeros((3, 1)))
+
+
+def test_a_column_of_one_level_has_no_other() -> None:
+    table = {"kind": ["x"] * 6, "size": [1.0, 1.1, 0.9, 7.0, 7.1, 6.9]}
+    est = bhclust.BHC({"kind": "categorical", "size": "gaussian-diag"}).fit(table)
+    assert list(est.impute_proba("kind")) == ["x"]
+    np.testing.assert_array_equal(est.impute_proba("kind")["x"], 1.0)
+    rows, _ = est.sample(50)
+    assert set(rows["kind"]) == {"x"}
+    alone = bhclust.BHC("gaussian-diag").fit(np.reshape(table["size"], (-1, 1)))
+    assert est.log_evidence_ == pytest.approx(alone.log_evidence_, abs=1e-6)
+
+
+def test_names_that_are_numbers_are_times() -> None:
+    rng = np.random.default_rng(0)
+    times = [0.0, 0.5, 4.0]
+    X = rng.normal(size=(8, 3))
+    table = {str(time): X[:, j] for j, time in enumerate(times)} | {"sex": rng.integers(0, 2, 8)}
+    choice = dict.fromkeys(list(table)[:3], "time-series") | {"sex": "bernoulli"}
+    est = bhclust.BHC(choice, hyperparameters="data").fit(table)
+    (series, columns), _ = est.family_.blocks  # type: ignore[attr-defined]
+    assert series == bhclust.GaussianProcess.from_data(X, times=times)
+    assert columns == [0, 1, 2]
+    named = {"a": "time-series", "sex": "bernoulli"}
+    plain = bhclust.BHC(named, hyperparameters="data").fit(table | {"a": X[:, 0]})
+    (series, _), _ = plain.family_.blocks  # type: ignore[attr-defined]
+    assert series == bhclust.GaussianProcess.from_data(X[:, :1])

@@ -157,3 +157,24 @@ def test_learned_noise_is_not_below_the_resolution() -> None:
     X = np.repeat([[0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]], 10, axis=0)
     learned = bhclust.learn(X, "time-series", max_regrafts=0)
     assert float(learned.family.noise) >= 1 / 12 - 1e-12  # type: ignore[attr-defined,arg-type]
+
+
+def test_refusals_name_the_argument() -> None:
+    X = [[0.1, 0.5, 0.9], [0.2, 0.4, 1.0]]
+    family = GaussianProcess(times=[0.0, 1.0, 3.0], noise=0.01)
+    found = curve(X, family)
+    with pytest.raises(TypeError, match=r"level must be a number, not 'x'"):
+        found.band("x")  # type: ignore[arg-type]
+    for times in ("a", ["a"], [None]):
+        with pytest.raises(TypeError, match=r"times must be numbers, not"):
+            curve(X, family, times=times)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"times is ragged"):
+        curve(X, family, times=[[1.0], [2.0, 3.0]])  # type: ignore[list-item]
+    for labels in (["a", "b"], [0.2, 0.7]):
+        with pytest.raises(TypeError, match=r"labels must be whole numbers"):
+            cluster_curves(X, labels, family)
+    missing = [[0.1, np.nan, 0.9]]
+    for other in ("gaussian", bhclust.NormalInverseWishart):
+        with pytest.raises(TypeError, match=r"curves are those of GaussianProcess"):
+            curve(missing, other)  # type: ignore[arg-type]
+    assert curve(X, family, times=[]).mean.shape == (0,)

@@ -89,3 +89,21 @@ def test_sparse_tables_are_refused() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(TypeError, match="X is sparse; a hurdle needs a dense table"):
         bhclust.hurdle(sparse.csr_matrix(np.eye(3)))
+
+
+def test_columns_by_name_and_refusals() -> None:
+    pandas = pytest.importorskip("pandas")
+    X = np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 4.0], [5.0, 0.0]])
+    frame = pandas.DataFrame(X, columns=["rain", "wind"])
+    by_name, family = bhclust.hurdle(frame, columns=["rain"])
+    by_number, same = bhclust.hurdle(X, columns=[0])
+    np.testing.assert_array_equal(by_name, by_number)
+    assert family == same
+    with pytest.raises(ValueError, match=r"columns names column 'snow', and X has \['rain', 'w"):
+        bhclust.hurdle(frame, columns=["snow"])
+    for wrong in (1, "rain", None.__class__):
+        with pytest.raises(TypeError, match=r"columns must be a sequence of columns, not"):
+            bhclust.hurdle(frame, columns=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"family is 'gaussian', which takes no missing cells"):
+        bhclust.hurdle(X, columns=[0], family="gaussian")
+    assert bhclust.hurdle(X, columns=[], family="gaussian")[0].shape == X.shape

@@ -799,3 +799,48 @@ class TestOutputFiles:
         with OutputFiles(tmp_path) as files:
             files.add("x.txt", "x")
         assert (tmp_path / "x.txt").stat().st_mode == usual.stat().st_mode
+
+
+class TestTimeSeries:
+    CURVES = "gene,0,0.5,2,7\na,0,1,3,2\nb,0,2,1,4\nc,0,1,0,-1\nd,0,2,2,2.5\n"
+
+    def test_names_that_are_numbers_are_the_times(self, table):
+        for header in (None, True):
+            found = table(self.CURVES, family="time-series", header=header)
+            assert list(found.times) == [0.0, 0.5, 2.0, 7.0]
+            assert found.names == list("abcd")
+            assert list(found.columns) == ["0", "0.5", "2", "7"]
+            assert any(
+                "times, from the names of the columns: 0, 0.5, 2, 7" in n for n in found.notes
+            )
+            series = bhclust.GaussianProcess.from_data(found.data, times=found.times)
+            assert bhclust.bhc(found.data, series).n_leaves == 4
+        assert any(
+            note.startswith("line 1, whose numbers rise")
+            for note in table(self.CURVES, family="time-series").notes
+        )
+
+    def test_a_first_line_that_rises_among_others_that_do_is_a_row(self, table):
+        growth = "0,1,2\n1,2,3\n0,2,5\n1,3,4\n"
+        assert table(growth, family="time-series").n_rows == 4
+        assert table("0,1,2\n3,1,2\n5,2,1\n", family="time-series").n_rows == 2
+        assert table("0,1,2\n3,1,2\n5,2,1\n", family="time-series", header=False).n_rows == 3
+
+    def test_other_names_and_times_given(self, table):
+        named = self.CURVES.replace("0,0.5,2,7", "w,x,y,z", 1)
+        found = table(named, family="time-series")
+        assert list(found.times) == [0.0, 1.0, 2.0, 3.0]
+        assert any("times are 0, 1, 2, …" in note for note in found.notes)
+        given = table(named, family="time-series", times=[0, 3, 4, 9])
+        assert list(given.times) == [0.0, 3.0, 4.0, 9.0]
+        with pytest.raises(ValueError, match=r"times: 2 given for 4 columns \(w, x, y, z\)"):
+            table(named, family="time-series", times=[0, 3])
+        with pytest.raises(ValueError, match=r"times: given for a table that is not all time ser"):
+            table(named, times=[0, 3, 4, 9])
+
+    def test_hurdles_are_a_mapping(self, table):
+        rain = "rain,wind\n" + "".join(f"{(i % 3) * 1.25},{i / 4}\n" for i in range(9))
+        found = table(rain, family="hurdle")
+        assert found.family == {"rain": "hurdle", "wind": "hurdle"}
+        assert bhclust.BHC(found.family).fit(found.data).n_features_in_ == 2
+        assert table(rain, columns={"rain": "hurdle"}).family["wind"] == "gaussian-diag"

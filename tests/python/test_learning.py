@@ -146,7 +146,7 @@ def test_one_way_to_grow(kind: str) -> None:
     case = random_case("NormalInverseGamma", 40, 1)
     found = bhclust.learn(case.cells, case.family, tree=kind, max_rounds=1)
     words = {"greedy": "greedy tree", "rbhc": "RBHC tree", "ward": "Ward tree"}
-    assert all(step.what.startswith((words[kind], "refined")) for step in found.steps)
+    assert all(step.what.startswith((words[kind], "few", "refined")) for step in found.steps)
     both = bhclust.learn(case.cells, case.family, max_rounds=1)
     assert both.log_evidence >= found.log_evidence - 0.5
     est = bhclust.BHC(case.family, tree=kind).fit(case.cells)
@@ -219,3 +219,28 @@ def test_needs_scipy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(ImportError, match=r"learning needs SciPy"):
         bhclust.learn(np.zeros((4, 1)), bhclust.BernoulliBeta())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("family", "shape"),
+    [("gaussian-spherical", (60, 5)), ("gaussian-spherical", (30, 2)), ("gaussian", (12, 3))],
+)
+def test_noise_is_one_cluster_and_not_as_many_as_rows(
+    family: str, shape: tuple[int, int], seed: int
+) -> None:
+    X = np.random.default_rng(seed).normal(size=shape)
+    found = bhclust.learn(X, family, n_threads=1)
+    assert found.posterior.cut().max() == 0
+    assert found.alpha < 1
+
+
+def test_the_concentration_stays_below_a_quarter_of_the_rows() -> None:
+    # Two rows each far from the others: as many clusters as there may be.
+    X = np.repeat(np.random.default_rng(0).normal(scale=1e3, size=(20, 2)), 2, axis=0)
+    X += np.random.default_rng(1).normal(size=X.shape)
+    found = bhclust.learn(X, "gaussian-spherical", n_threads=1)
+    assert found.posterior.cut().max() == 19
+    assert 1 < found.alpha < 10.001
+    few = HyperparameterVector(found.family, 3.0, as_table(X[:4]), learn_alpha=True)
+    assert few.upper[0] == few.start[0]

@@ -25,7 +25,6 @@ def _no_display():
     with mpl.rc_context():
         plt.switch_backend("agg")
         yield
-        plt.close("all")
 
 
 def make_post(children, n, log_odds):
@@ -709,3 +708,32 @@ def test_without_matplotlib_the_extra_is_named(small, monkeypatch):
     for draw in (plot.condensed_tree, plot.dendrogram):
         with pytest.raises(ImportError, match=r'pip install "bhclust\[plot\]"'):
             draw(small)
+
+
+def test_names_for_the_columns_of_sparse_tables_and_arrays(tmp_path):
+    scipy = pytest.importorskip("scipy.sparse", reason="sparse tables are SciPy's")
+    cells = np.random.default_rng(0).poisson(np.repeat([[1, 9], [9, 1]], 6, axis=0))
+    words = ["apple", "pear\ntree"]
+    post = bhclust.BHC("multinomial", hyperparameters="data").fit(cells).posterior_
+    for X in (scipy.csr_matrix(cells), cells, cells.tolist()):
+        columns = _cells.columns_of(_cells.with_names(X, words), post, np.zeros(12, int))
+        assert list(columns)[:2] == ["apple", "pear tree"]
+        np.testing.assert_array_equal(columns["apple"].values, cells[:, 0])
+        ax = plot.heatmap(post, X, feature_names=words)
+        assert {"apple", "pear tree"} <= {text.get_text() for text in ax.texts}
+        plot.save_heatmap(tmp_path / "map.png", post, X, feature_names=words)
+        plot.save_condensed_tree(tmp_path / "tree.png", post, X=X, feature_names=words)
+        bhclust.report(post, X, tmp_path / "report.html", feature_names=words)
+        assert "pear tree" in (tmp_path / "report.html").read_text()
+    ax = plot.condensed_tree(post, X=cells, feature_names=words)
+    assert any("apple" in text.get_text() for text in ax.texts)
+    for X, wrong, told in (
+        (cells, ["apple"], r"feature_names has 1 entries for 2 columns"),
+        (cells, ["a", "a"], r"feature_names has 'a' twice"),
+        (None, words, r"feature_names is given without X"),
+        ({"a": cells[:, 0]}, ["b"], r"X has names of its own"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            plot.condensed_tree(post, X=X, feature_names=wrong)
+    with pytest.raises(TypeError, match=r"feature_names must be a sequence"):
+        plot.condensed_tree(post, X=cells, feature_names="ab")

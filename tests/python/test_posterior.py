@@ -372,3 +372,16 @@ def test_an_unrooted_newick_text_is_resolved_on_request() -> None:
     with pytest.raises(ValueError, match="resolve=True"):
         bhclust.posterior("(0,1,2);", X, family)
     assert bhclust.posterior("(0,1,2);", X, family, resolve=True).tree.n_merges == 2
+
+
+def test_names_and_resolve_are_for_newick_text_alone() -> None:
+    X = [[0.0], [1.0], [5.0]]
+    family = bhclust.NormalInverseGamma.from_data(X)
+    tree = bhclust.bhc(X, family)
+    for other in (tree, tree.to_linkage()):
+        with pytest.raises(ValueError, match=r"names is given, which is for Newick text alone"):
+            bhclust.posterior(other, X, family, names=["a", "b", "c"])
+        with pytest.raises(ValueError, match=r"resolve is given, which is for Newick text alone"):
+            bhclust.posterior(other, X, family, resolve=True)
+    text = tree.to_newick(names=["a", "b", "c"])
+    assert bhclust.posterior(text, X, family, names=["a", "b", "c"]).tree.n_leaves == 3

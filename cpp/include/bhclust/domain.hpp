@@ -14,7 +14,7 @@ namespace bhclust {
 /// The values a family takes in a column.
 enum class cell {
   real,      ///< finite, magnitude below 1e150 so that squares and their sums stay finite
-  positive,  ///< finite and > 0
+  positive,  ///< > 0 and below 1e300
   bit,       ///< 0 or 1
   count,     ///< 0, 1, 2, … up to 2^53
   code,      ///< a level's number: 0, 1, 2, … (the family knows how many)
@@ -71,11 +71,12 @@ namespace detail {
     case cell::real:
       return "finite numbers below 1e150 in magnitude (rescale larger ones)";
     case cell::positive:
-      return "finite numbers above 0 (shift or drop zeros and negatives)";
+      return "finite numbers above 0 and below 1e300 (shift or drop zeros and negatives, "
+             "rescale larger ones)";
     case cell::bit:
       return "0 or 1 (recode the column, or use a family for its kind)";
     case cell::count:
-      return "whole numbers 0, 1, 2, ... (round them, or use a family for reals)";
+      return "whole numbers 0, 1, 2, ... up to 2^53 (round them, or use a family for reals)";
     case cell::code:
       return "level codes 0, 1, 2, ... (number the levels from 0)";
   }
