@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._condense import Floats, Ints, PosteriorLike
+from ._frames import frame_column, frame_names, is_frame
 from ._sniff import Column
 from .families import aliases
 from .io import Table
@@ -55,13 +56,8 @@ def _named_columns(X: Any) -> list[tuple[Any, NDArray[Any]]]:
     """List the columns, by name or number, as arrays of numbers or objects."""
     if isinstance(X, Mapping):
         return [(key, _flat(key, np.asarray(_plain(values)))) for key, values in X.items()]
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
-        names = list(X.columns)
-        by_place = hasattr(X, "iloc")
-        return [
-            (name, np.asarray(_plain(X.iloc[:, j] if by_place else X[name])))
-            for j, name in enumerate(names)
-        ]
+    if is_frame(X):
+        return [(name, frame_column(X, j)[0]) for j, name in enumerate(frame_names(X))]
     try:
         cells = X if isinstance(X, np.ndarray) else np.array(X)
         if cells.dtype.kind in "US":

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._core import CategoricalDirichlet, Family, Table
+from bhclust._frames import frame_column, frame_names, is_frame
 from bhclust._written import decoded
 from bhclust.families import product_of
 from bhclust.table import as_table, column_names, refuse_other_forms
@@ -130,7 +131,7 @@ def _with_columns(X: Any, argument: str) -> Any:
     if isinstance(X, Mapping):
         return X
     refuse_other_forms(X, argument)
-    if hasattr(X, "columns"):
+    if is_frame(X):
         return X
     cells = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     if cells.ndim != 2:
@@ -144,20 +145,15 @@ def _column(X: Any, key: Any, argument: str) -> NDArray[Any]:
     """One column as an array; objects where its dtype has missing values of its own."""
     if isinstance(X, np.ndarray):
         return _numbered_column(X, key, argument)
-    names = list(X) if isinstance(X, Mapping) else list(X.columns)
+    names = list(X) if isinstance(X, Mapping) else frame_names(X)
     if names.count(key) != 1:
         shown = names if isinstance(X, Mapping) else column_names(X) or names
         raise ValueError(
             f"family names column {key!r}, and {argument} has "
             + (f"it {names.count(key)} times" if key in names else f"{shown!r}")
         )
-    series = X[key]
-    if isinstance(X, Mapping):
-        values = np.asarray(series)
-    elif isinstance(series.dtype, np.dtype):
-        values = np.asarray(series.to_numpy())
-    else:
-        values = np.asarray(series.to_numpy(), dtype=object)
+    is_mapping = isinstance(X, Mapping)
+    values = np.asarray(X[key]) if is_mapping else frame_column(X, names.index(key))[0]
     if values.ndim != 1:
         raise ValueError(f"{argument}: column {key!r} has {values.ndim} dimension(s), not one")
     return values

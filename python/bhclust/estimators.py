@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
+from bhclust._frames import rows_of
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
@@ -20,7 +21,14 @@ from bhclust.growth import GROWTHS, growths
 from bhclust.inference import Posterior, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import learn
-from bhclust.options import Progress, check_alpha, check_choice, check_cut, check_number
+from bhclust.options import (
+    Progress,
+    check_alpha,
+    check_choice,
+    check_cut,
+    check_number,
+    check_weights,
+)
 from bhclust.table import as_table, column_names
 
 __all__ = ["BHC", "RBHC"]
@@ -103,7 +111,10 @@ class _TreeClusterer:
             )
         return table
 
-    def _keep(self, layout: _Layout, found: Posterior, labels: NDArray[np.int64]) -> None:
+    def _keep(
+        self, layout: _Layout, found: Posterior, leaves: NDArray[np.int64], rows: _Rows
+    ) -> None:
+        """Keep what was fitted; ``leaves`` are the labels of the tree's leaves."""
         self._layout = layout
         self.n_features_in_ = layout.n_columns
         if layout.names is not None:
@@ -114,15 +125,18 @@ class _TreeClusterer:
         self.posterior_ = found
         self.family_ = found.family
         self.log_evidence_ = found.log_evidence
-        self.labels_ = labels
-        self.n_clusters_ = int(labels.max()) + 1
+        self.n_clusters_ = int(leaves.max()) + 1
+        self._leaf_labels = leaves
+        self.labels_ = leaves if rows.leaves is None else rows.labels(leaves)
+        if rows.unseen is not None:
+            self.labels_[rows.numbers_unseen] = self.predict(rows.unseen)
 
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         raise NotImplementedError
 
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
         """`fit`, then the labels of the rows of X, shape (n_rows,)."""
-        return self.fit(X).labels_
+        return self.fit(X, sample_weight=sample_weight).labels_
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the clusters for new rows, and last of "a new cluster".
@@ -137,7 +151,9 @@ class _TreeClusterer:
     def _log_proba(self, X: Any) -> NDArray[np.float64]:
         table = self._new_table(X)
         with naming(self._layout.keys):
-            return self.posterior_.predict_log_proba(table, self.labels_, n_threads=self.n_threads)
+            return self.posterior_.predict_log_proba(
+                table, self._leaf_labels, n_threads=self.n_threads
+            )
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable of the fitted clusters for new rows, shape (n_new,).
@@ -225,6 +241,57 @@ class _TreeClusterer:
         self._check_fitted()
         cells, nodes = self.posterior_.sample(n_samples, random_state=random_state)
         return self._layout.write(cells), nodes
+
+
+class _Rows:
+    """The rows to fit: those of X, each as often as its weight says.
+
+    Attributes
+    ----------
+    X : array-like, DataFrame, CSR matrix or mapping
+        The repeated rows.
+    leaves : array of int or None
+        For each of these its row in the X given; None: the rows as they are.
+    unseen : like X, or None
+        The rows of weight 0, if any, and `numbers_unseen`, which they are.
+    """
+
+    def __init__(self, X: Any, sample_weight: Any) -> None:
+        self.X = X
+        self.leaves: NDArray[np.int64] | None = None
+        self.unseen: Any = None
+        if sample_weight is None:
+            return
+        counts = check_weights(sample_weight)
+        n_rows = _row_count(X)
+        if len(counts) != n_rows:
+            raise ValueError(
+                f"sample_weight has {len(counts)} entries for {n_rows} rows; give one a row"
+            )
+        self.leaves = np.repeat(np.arange(n_rows), counts)
+        self.X = rows_of(X, self.leaves)
+        self.numbers_unseen = np.flatnonzero(counts == 0)
+        if self.numbers_unseen.size:
+            self.unseen = rows_of(X, self.numbers_unseen)
+        self._n_rows = n_rows
+
+    def labels(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each row given the cluster of most of its copies, the first of several; else 0."""
+        assert self.leaves is not None
+        pairs, counts = np.unique(
+            np.column_stack([self.leaves, leaves]), axis=0, return_counts=True
+        )
+        order = np.lexsort((pairs[:, 1], -counts, pairs[:, 0]))
+        rows, first = np.unique(pairs[order, 0], return_index=True)
+        labels = np.zeros(self._n_rows, dtype=np.int64)
+        labels[rows] = pairs[order[first], 1]
+        return labels
+
+
+def _row_count(X: Any) -> int:
+    if isinstance(X, Mapping):
+        return max((_row_count(column) for column in X.values()), default=0)
+    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X, dtype=object))
 
 
 class _Layout:
@@ -386,24 +453,30 @@ class BHC(_TreeClusterer):
         self.n_threads = n_threads
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> BHC:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BHC:
         """Cluster the rows of X.
 
         Parameters
         ----------
         X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
         y : ignored
+        sample_weight : array of shape (n_rows,), optional
+            How often each row was seen: whole numbers from 0 up, for which the fit is that of the
+            table with every row repeated so often, at that table's cost. The tree and the
+            posterior have the repeated rows; ``labels_`` has one a row of X: the cluster of most
+            of its copies, or with weight 0 what `predict` says. A fraction of a row has no
+            likelihood, so other weights are refused.
         """
         check_choice("tree", self.tree, GROWTHS)
         check_choice("hyperparameters", self.hyperparameters, ("auto", "learn", "data"))
         alpha = None if self.alpha is None else check_alpha(self.alpha)
-        layout = _Layout()
-        table, family = layout.fit(X, self.family)
+        layout, rows = _Layout(), _Rows(X, sample_weight)
+        table, family = layout.fit(rows.X, self.family)
         check_cut(self.rule, self.threshold, self.n_clusters, table.n_rows)
         with naming(layout.keys):
             found = self._posterior(table, family, alpha)
         labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
-        self._keep(layout, found, labels)
+        self._keep(layout, found, labels, rows)
         return self
 
     def _posterior(self, table: Table, family: Family, alpha: float | None) -> Posterior:
@@ -490,17 +563,23 @@ class RBHC(_TreeClusterer):
         self.n_threads = n_threads
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> RBHC:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RBHC:
         """Cluster the rows of X.
 
         Parameters
         ----------
         X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
         y : ignored
+        sample_weight : array of shape (n_rows,), optional
+            How often each row was seen: whole numbers from 0 up, for which the fit is that of the
+            table with every row repeated so often, at that table's cost. The tree and the
+            posterior have the repeated rows; ``labels_`` has one a row of X: the cluster of most
+            of its copies, or with weight 0 what `predict` says. A fraction of a row has no
+            likelihood, so other weights are refused.
         """
         alpha = check_alpha(self.alpha)
-        layout = _Layout()
-        table, family = layout.fit(X, self.family)
+        layout, rows = _Layout(), _Rows(X, sample_weight)
+        table, family = layout.fit(rows.X, self.family)
         with naming(layout.keys):
             lam = self._lambda(table, family)
             grown = rbhc(
@@ -513,7 +592,7 @@ class RBHC(_TreeClusterer):
                 progress=self.progress,
             )
             found = posterior(grown, table, family, alpha=alpha)
-        self._keep(layout, found, _core.labels_of(grown, grown.roots))
+        self._keep(layout, found, _core.labels_of(grown, grown.roots), rows)
         self.lam_ = lam
         return self
 
