@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._condense import Floats, Ints, PosteriorLike
 from ._frames import frame_column, frame_names, is_frame
-from ._sniff import Column
+from ._sniff import Column, is_absent
 from .families import aliases
 from .io import Table
 from .table import as_table
@@ -123,7 +123,7 @@ def _column(name: str, values: NDArray[Any], families: _Families) -> Column | No
 
 
 def _objects(name: str, values: NDArray[Any], families: _Families) -> Column | None:
-    missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    missing = np.array([is_absent(value) for value in values.tolist()], dtype=bool)
     present = values[~missing].tolist()
     if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in present):
         cells = np.full(len(values), np.nan)
@@ -141,12 +141,6 @@ def _objects(name: str, values: NDArray[Any], families: _Families) -> Column | N
     if are_many and families.of(cells) is None:
         return None
     return Column(name, "categorical", cells, tuple(map(str, levels)), "texts")
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def _numbers(name: str, values: Floats, families: _Families) -> Column:

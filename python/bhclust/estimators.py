@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
-from bhclust._frames import rows_of
+from bhclust._frames import frame_names, is_frame, rows_of
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
@@ -103,7 +103,7 @@ class _TreeClusterer:
     def _new_table(self, X: Any) -> Table:
         self._check_fitted()
         table = self._layout.read(X)
-        if table.n_columns != self.n_features_in_:
+        if self._layout.coder is None and table.n_columns != self.n_features_in_:
             raise ValueError(
                 f"X has {table.n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input: X_new must have the columns of the "
@@ -121,6 +121,10 @@ class _TreeClusterer:
             self.feature_names_in_ = np.array(layout.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        if layout.coder is not None and layout.coder.choices:
+            self.column_choices_ = layout.coder.choices
+        elif hasattr(self, "column_choices_"):
+            del self.column_choices_
         self.tree_ = found.tree
         self.posterior_ = found
         self.family_ = found.family
@@ -306,14 +310,14 @@ class _Layout:
     def fit(self, X: Any, family: Any) -> tuple[Table, Family]:
         """Learn the columns; the cells, and the family with its hyperparameters."""
         self.names = column_names(X)
-        if isinstance(family, Mapping):
+        if isinstance(family, Mapping) or (isinstance(family, str) and family == "auto"):
             self.coder = ColumnCoder(family)
             table, model = self.coder.fit(X)
         else:
             table = as_table(X)
             with naming(self.names):
                 model = resolve_family(family, X)
-        self.n_columns = table.n_columns
+        self.n_columns = table.n_columns if self.coder is None else len(self.coder.keys)
         self.form = Form(X)
         return table, model
 
@@ -337,7 +341,9 @@ class _Layout:
         """Find the number of a column by its key, and its levels where they are not 0, 1, ...."""
         keys = range(self.n_columns) if self.keys is None else list(self.keys)
         if column not in keys:
-            raise ValueError(f"column is {column!r}; the columns are {list(keys)[:20]!r}")
+            raise ValueError(
+                f"column is {column!r}; the columns are {list(dict.fromkeys(keys))[:20]!r}"
+            )
         levels = None if self.coder is None else self.coder.levels.get(column)
         return keys.index(column), levels
 
@@ -350,11 +356,13 @@ class _Layout:
 
     def fill(self, X: Any, table: Table, cells: NDArray[np.float64]) -> Any:
         """Give a copy of X with its missing cells taken from ``cells``."""
-        missing = np.isnan(np.asarray(table.arrays))
         if self.coder is not None:
-            columns = self.coder.decode(cells)
-        elif hasattr(X, "columns"):
-            columns = dict(zip(X.columns, cells.T, strict=True))
+            gaps = self.coder.missing(np.asarray(table.arrays))
+            values_of = self.coder.decode(cells)
+            return filled(X, {key: (gaps[key], values) for key, values in values_of.items()})
+        missing = np.isnan(np.asarray(table.arrays))
+        if is_frame(X):
+            columns = dict(zip(frame_names(X), cells.T, strict=True))
         else:
             return cells
         return filled(
@@ -368,6 +376,8 @@ def _takes(family: Any) -> tuple[bool, bool]:
         family = dict(enumerate(part for part, _ in family.blocks))
     if isinstance(family, Mapping):
         return all(_takes(part)[0] for part in family.values()), False
+    if isinstance(family, str) and family in ("auto", "hurdle"):
+        return True, False
     known = aliases().get(family) if isinstance(family, str) else family
     return getattr(known, "_takes_missing", False), getattr(known, "_takes_sparse", False)
 
@@ -389,7 +399,9 @@ class BHC(_TreeClusterer):
     family : str, Family, class or mapping
         The model of a cluster. A name or class takes its hyperparameters from the data
         (`from_data`); a Family is used as it is; a mapping gives each column, by name or number,
-        a family of its own, and the other columns are not looked at.
+        a family of its own, and the other columns are not looked at. ``"hurdle"`` in a mapping is
+        for measurements of which many are exactly zero. ``"auto"``, alone or in a mapping, looks at
+        each column and finds a family that fits; ``column_choices_`` says which and why.
     alpha : float, optional
         Concentration of the Dirichlet process, above 0; larger values favour more clusters. None:
         learned with the hyperparameters, and 1 where these are not.
@@ -428,6 +440,8 @@ class BHC(_TreeClusterer):
     n_features_in_ : int
     feature_names_in_ : array of str
         Of a DataFrame.
+    column_choices_ : dict of name or number to ColumnChoice
+        With ``"auto"``: the ``family`` of each column, or None where it was set aside, and ``why``.
     """
 
     def __init__(
@@ -474,14 +488,16 @@ class BHC(_TreeClusterer):
         table, family = layout.fit(rows.X, self.family)
         check_cut(self.rule, self.threshold, self.n_clusters, table.n_rows)
         with naming(layout.keys):
-            found = self._posterior(table, family, alpha)
+            found = self._posterior(table, family, alpha, layout)
         labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
         self._keep(layout, found, labels, rows)
         return self
 
-    def _posterior(self, table: Table, family: Family, alpha: float | None) -> Posterior:
+    def _posterior(
+        self, table: Table, family: Family, alpha: float | None, layout: _Layout
+    ) -> Posterior:
         threads, progress = self.n_threads, self.progress
-        fixed = self._fixed_columns(table.n_columns)
+        fixed = self._fixed_columns(table.n_columns, layout)
         if len(fixed) < table.n_columns:
             return learn(
                 table,
@@ -500,14 +516,14 @@ class BHC(_TreeClusterer):
         )
         return max(grown, key=lambda found: found.log_evidence)
 
-    def _fixed_columns(self, n_columns: int) -> Sequence[int]:
+    def _fixed_columns(self, n_columns: int, layout: _Layout) -> Sequence[int]:
         """The columns whose families keep their hyperparameters."""
         if self.hyperparameters == "learn":
             return ()
         if self.hyperparameters == "data" or isinstance(self.family, Family):
             return range(n_columns)
-        if isinstance(self.family, Mapping):
-            parts = self.family.values()
+        if layout.coder is not None:
+            parts = layout.coder.families
             return [j for j, part in enumerate(parts) if isinstance(part, Family)]
         return ()
 
