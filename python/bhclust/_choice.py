@@ -92,29 +92,24 @@ def likelier(columns: Mapping[Any, Column], free: Collection[Any]) -> dict[Any, 
     free : collection of keys
         The columns that were not given their family by the user.
     """
-    chosen = dict(columns)
-    options = {key: _alternatives(column) for key, column in chosen.items() if key in free}
+    chosen = {key: column for key, column in columns.items() if key in free}
+    options = {key: _alternatives(column) for key, column in chosen.items()}
     if not any(options.values()) and len(options) < 2:
-        return chosen
+        return dict(columns)
     trial = _Trial(chosen)
     for key, others in options.items():
         best = trial.evidence(chosen)
         for other in others:
             found = trial.evidence({**chosen, key: other})
             if found > best + _LEAST_GAIN:
-                gain = f"{other.family} beats {chosen[key].family} by {found - best:,.0f} nats"
-                chosen[key], best = replace(other, why=f"{columns[key].why}; {gain}"), found
-    joint = trial.together(chosen, free)
-    if joint is None:
-        return chosen
-    gain_of_all = trial.evidence(joint) - trial.evidence(chosen)
-    if gain_of_all <= _LEAST_GAIN:
-        return chosen
-    told = f"their correlations are worth {gain_of_all:,.0f} nats"
-    return {
-        key: replace(column, why=f"{column.why}; {told}") if column is not chosen[key] else column
-        for key, column in joint.items()
-    }
+                told = f"{other.family} beats {chosen[key].family} by {found - best:,.0f} nats"
+                chosen[key], best = replace(other, why=f"{columns[key].why}; {told}"), found
+    joint = trial.together(chosen)
+    gain = trial.evidence({**chosen, **joint}) - trial.evidence(chosen) if joint else 0.0
+    if gain > _LEAST_GAIN:
+        told = f"correlations of {len(joint)} columns are worth {gain:,.0f} nats"
+        chosen |= {k: replace(column, why=f"{column.why}; {told}") for k, column in joint.items()}
+    return {key: chosen.get(key, column) for key, column in columns.items()}
 
 
 def _alternatives(column: Column) -> list[Column]:
@@ -158,21 +153,14 @@ class _Trial:
         table, family = self._model(columns)
         return _core.posterior(self.tree, table, family, 1.0, None).log_evidence_bound
 
-    def together(
-        self, columns: Mapping[Any, Column], free: Collection[Any]
-    ) -> dict[Any, Column] | None:
-        """The columns with the Normal ones that are whole as one block, if these are several."""
-        whole = [
-            key
+    def together(self, columns: Mapping[Any, Column]) -> dict[Any, Column]:
+        """The Normal columns without missing cells as one block, if there are several."""
+        whole = {
+            key: replace(column, family="gaussian")
             for key, column in columns.items()
-            if key in free and column.family == "gaussian-diag" and not column.n_missing
-        ]
-        if not 2 <= len(whole) <= len(self.rows) / 5:
-            return None
-        return {
-            key: replace(column, family="gaussian") if key in whole else column
-            for key, column in columns.items()
+            if column.family == "gaussian-diag" and not column.n_missing
         }
+        return whole if 2 <= len(whole) <= len(self.rows) / 5 else {}
 
 
 def told_choices(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["frame_column", "frame_maker", "frame_names", "is_frame", "like_frame", "rows_of"]
+__all__ = [
+    "frame_column",
+    "frame_maker",
+    "frame_names",
+    "frame_of",
+    "is_frame",
+    "like_frame",
+    "rows_of",
+]
 
 _OF_NARWHALS = ("polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", "dask", "pyspark")
 
@@ -44,6 +53,21 @@ def frame_column(X: Any, place: int) -> tuple[NDArray[Any], str]:
 def frame_maker(X: Any) -> Any:
     """What `like_frame` makes frames from, without the rows of X."""
     return _read(X).head(0).to_native() if _is_foreign(X) else type(X)
+
+
+def frame_of(library: str) -> Any:
+    """What `like_frame` makes frames of a library from; None where it is not there."""
+    if library not in ("pandas", "polars", "pyarrow"):
+        return None
+    try:
+        module = importlib.import_module(library)
+    except ImportError:
+        return None
+    return module.DataFrame if library == "pandas" else frame_maker(_empty_frame(module))
+
+
+def _empty_frame(module: Any) -> Any:
+    return module.table({}) if hasattr(module, "table") else module.DataFrame()
 
 
 def like_frame(maker: Any, columns: Mapping[Any, Any]) -> Any:

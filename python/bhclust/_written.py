@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._core import Table
-from bhclust._frames import frame_column, frame_maker, frame_names, is_frame, like_frame
+from bhclust._frames import frame_column, frame_maker, frame_names, frame_of, is_frame, like_frame
 
 __all__ = ["Form", "decoded", "filled"]
 
@@ -35,6 +35,15 @@ class Form:
         self.names: list[Any] = frame_names(X) if self.frame is not None else []
         self.width = 0 if self.frame is not None or self.is_mapping else _width(X)
 
+    @classmethod
+    def of(cls, library: Any, *, is_mapping: bool, names: list[Any], width: int) -> Form:
+        """The form of a table of a library's; without the library, columns by name."""
+        form = cls(np.zeros((1, width)))
+        form.frame = None if library is None else frame_of(library)
+        form.is_mapping = is_mapping or (library is not None and form.frame is None)
+        form.names = names
+        return form
+
     def write(self, columns: Mapping[Any, NDArray[Any]]) -> Any:
         """Make a table of columns, by name or number."""
         if self.frame is not None:
@@ -46,7 +55,7 @@ class Form:
     def write_cells(self, cells: NDArray[np.float64]) -> Any:
         """Make a table of numbers, all columns in their order."""
         if self.frame is None:
-            return cells
+            return cells if not self.names else dict(zip(self.names, cells.T, strict=True))
         if len(set(self.names)) < len(self.names):
             return self.frame(cells, columns=self.names)
         return like_frame(self.frame, dict(zip(self.names, cells.T, strict=True)))

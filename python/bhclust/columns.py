@@ -141,10 +141,10 @@ class ColumnCoder:
         elif column.family == "categorical":
             self.levels[key] = _levels_of(values, key)
 
-    def transform(self, X: Any, *, argument: str = "X") -> Table:
-        """Give the cells of a table, float64."""
+    def transform(self, X: Any, *, argument: str = "X", unknown_is_missing: bool = False) -> Table:
+        """Give the cells of a table, float64; levels that are not known are refused."""
         X = _with_columns(X, argument)
-        cells = [self._cells(X, key, argument) for key in self.choice]
+        cells = [self._cells(X, key, argument, unknown_is_missing) for key in self.choice]
         lengths = {len(column) for column in cells}
         if len(lengths) > 1:
             raise ValueError(
@@ -188,7 +188,9 @@ class ColumnCoder:
             yield place, key
             place += 1 + _is_hurdle(family)
 
-    def _cells(self, X: Any, key: Any, argument: str) -> NDArray[np.float64]:
+    def _cells(
+        self, X: Any, key: Any, argument: str, unknown_is_missing: bool
+    ) -> NDArray[np.float64]:
         column = _column(X, key, argument)
         if key in self._as_text:
             column = _without_blanks(column)
@@ -197,7 +199,7 @@ class ColumnCoder:
         if key in self.levels:
             if key in self._as_text and self.choice[key] == "bernoulli":
                 column = np.array([v and v.lower() for v in column.tolist()], dtype=object)
-            return self._codes(column, key, argument)
+            return self._codes(column, key, argument, unknown_is_missing)
         try:
             return np.asarray(as_table(column.reshape(-1, 1), argument=argument).arrays)[:, 0]
         except TypeError as error:
@@ -205,13 +207,17 @@ class ColumnCoder:
             place = f"{argument}: column {key!r} has dtype"
             raise TypeError(told.replace(f"{argument} has dtype", place, 1)) from None
 
-    def _codes(self, column: NDArray[Any], key: Any, argument: str) -> NDArray[np.float64]:
+    def _codes(
+        self, column: NDArray[Any], key: Any, argument: str, unknown_is_missing: bool
+    ) -> NDArray[np.float64]:
         code = {level: float(number) for number, level in enumerate(self.levels[key])}
         cells = np.full(len(column), np.nan)
         for i, value in enumerate(column.tolist()):
             if is_absent(value):
                 continue
             if not _is_hashable(value) or value not in code:
+                if unknown_is_missing:
+                    continue
                 raise ValueError(
                     f"{argument}: row {i}, column {key!r} is {value!r}, a level that the fitted "
                     f"table does not have; it has {self.levels[key][:10]!r}; make it missing or "

@@ -100,9 +100,9 @@ class _TreeClusterer:
                 "it"
             )
 
-    def _new_table(self, X: Any) -> Table:
+    def _new_table(self, X: Any, *, unknown_is_missing: bool = False) -> Table:
         self._check_fitted()
-        table = self._layout.read(X)
+        table = self._layout.read(X, unknown_is_missing=unknown_is_missing)
         if self._layout.coder is None and table.n_columns != self.n_features_in_:
             raise ValueError(
                 f"X has {table.n_columns} features, but {type(self).__name__} is expecting "
@@ -115,25 +115,42 @@ class _TreeClusterer:
         self, layout: _Layout, found: Posterior, leaves: NDArray[np.int64], rows: _Rows
     ) -> None:
         """Keep what was fitted; ``leaves`` are the labels of the tree's leaves."""
+        labels = leaves if rows.leaves is None else rows.labels(leaves)
+        self._restore(layout, found, leaves, labels)
+        if rows.unseen is not None:
+            # As if these rows were not there, so they may have levels that the others have not.
+            table = self._new_table(rows.unseen, unknown_is_missing=True)
+            labels[rows.numbers_unseen] = _most_probable(self._log_proba_of(table))
+
+    def _restore(
+        self,
+        layout: _Layout,
+        found: Posterior,
+        leaves: NDArray[np.int64],
+        labels: NDArray[np.int64],
+    ) -> None:
         self._layout = layout
         self.n_features_in_ = layout.n_columns
-        if layout.names is not None:
-            self.feature_names_in_ = np.array(layout.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        if layout.coder is not None and layout.coder.choices:
-            self.column_choices_ = layout.coder.choices
-        elif hasattr(self, "column_choices_"):
-            del self.column_choices_
+        self._set_or_remove(
+            "feature_names_in_",
+            None if layout.names is None else np.array(layout.names, dtype=object),
+        )
+        self._set_or_remove(
+            "column_choices_", (layout.coder.choices or None) if layout.coder else None
+        )
         self.tree_ = found.tree
         self.posterior_ = found
         self.family_ = found.family
         self.log_evidence_ = found.log_evidence
         self.n_clusters_ = int(leaves.max()) + 1
         self._leaf_labels = leaves
-        self.labels_ = leaves if rows.leaves is None else rows.labels(leaves)
-        if rows.unseen is not None:
-            self.labels_[rows.numbers_unseen] = self.predict(rows.unseen)
+        self.labels_ = labels
+
+    def _set_or_remove(self, name: str, value: Any) -> None:
+        if value is not None:
+            setattr(self, name, value)
+        elif hasattr(self, name):
+            delattr(self, name)
 
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         raise NotImplementedError
@@ -153,7 +170,9 @@ class _TreeClusterer:
         return np.exp(self._log_proba(X))
 
     def _log_proba(self, X: Any) -> NDArray[np.float64]:
-        table = self._new_table(X)
+        return self._log_proba_of(self._new_table(X))
+
+    def _log_proba_of(self, table: Table) -> NDArray[np.float64]:
         with naming(self._layout.keys):
             return self.posterior_.predict_log_proba(
                 table, self._leaf_labels, n_threads=self.n_threads
@@ -166,7 +185,7 @@ class _TreeClusterer:
         the fitted table get their label where the partition is certain; one on the border of two
         clusters may get the other's.
         """
-        return np.asarray(np.argmax(self._log_proba(X)[:, :-1], axis=1), dtype=np.int64)
+        return _most_probable(self._log_proba(X))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Log predictive density of new rows, in nats, shape (n_new,)."""
@@ -326,10 +345,10 @@ class _Layout:
         """What messages call the columns; None: their numbers."""
         return self.names if self.coder is None else self.coder.columns
 
-    def read(self, X: Any) -> Table:
+    def read(self, X: Any, *, unknown_is_missing: bool = False) -> Table:
         """The cells of a new table."""
         if self.coder is not None:
-            return self.coder.transform(X, argument="X_new")
+            return self.coder.transform(X, argument="X_new", unknown_is_missing=unknown_is_missing)
         names = column_names(X)
         if names is not None and self.names is not None and names != self.names:
             raise ValueError(
@@ -380,6 +399,11 @@ def _takes(family: Any) -> tuple[bool, bool]:
         return True, False
     known = aliases().get(family) if isinstance(family, str) else family
     return getattr(known, "_takes_missing", False), getattr(known, "_takes_sparse", False)
+
+
+def _most_probable(log_proba: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Of each row the most probable cluster, a new one left out."""
+    return np.asarray(np.argmax(log_proba[:, :-1], axis=1), dtype=np.int64)
 
 
 def _not_fitted(message: str) -> Exception:

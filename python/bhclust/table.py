@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bhclust._core import Table
 from bhclust._frames import frame_column, frame_names, is_frame
 
-__all__ = ["as_table", "column_names", "column_numbers", "kept", "refuse_other_forms"]
+__all__ = ["as_table", "check_csr", "column_names", "column_numbers", "kept", "refuse_other_forms"]
 
 
 def as_table(X: Any, *, argument: str = "X") -> Table:
@@ -209,7 +209,7 @@ def _frame_cells(X: Any, argument: str) -> NDArray[np.float64]:
     return _sealed(np.ascontiguousarray(np.hstack(columns)))
 
 
-def _check_csr(matrix: Any, argument: str) -> None:
+def check_csr(matrix: Any, argument: str) -> None:
     """Refuse arrays that do not fit together, which SciPy's own functions would follow blindly."""
     indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
     n_rows, n_columns = matrix.shape
@@ -244,7 +244,7 @@ def _csr_table(X: Any, argument: str) -> Table:
     if X.dtype.kind not in "biuf":
         raise TypeError(f"{argument} has dtype {X.dtype}; it must hold real numbers")
     matrix = X.tocsr()
-    _check_csr(matrix, argument)
+    check_csr(matrix, argument)
     if matrix is X or not matrix.has_canonical_format or not matrix.has_sorted_indices:
         matrix = matrix.copy()
     matrix.sum_duplicates()
