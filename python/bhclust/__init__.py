@@ -31,6 +31,7 @@ from bhclust.hurdles import hurdle
 from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import Learned, learn
+from bhclust.model_file import load, save
 
 if TYPE_CHECKING:
     from bhclust import curves, datasets, io, metrics, plot
@@ -68,12 +69,14 @@ __all__ = [
     "io",
     "lambda_heuristic",
     "learn",
+    "load",
     "metrics",
     "plot",
     "posterior",
     "rbhc",
     "refine",
     "report",
+    "save",
 ]
 
 

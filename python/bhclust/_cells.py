@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._condense import Floats, Ints, PosteriorLike
-from ._sniff import Column
+from ._frames import frame_column, frame_names, is_frame
+from ._sniff import Column, is_absent
 from .families import aliases
 from .io import Table
 from .options import shown
@@ -99,13 +100,8 @@ def _named_columns(X: Any) -> list[tuple[Any, NDArray[Any]]]:
     """List the columns, by name or number, as arrays of numbers or objects."""
     if isinstance(X, Mapping):
         return [(key, _flat(key, np.asarray(_plain(values)))) for key, values in X.items()]
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
-        names = list(X.columns)
-        by_place = hasattr(X, "iloc")
-        return [
-            (name, np.asarray(_plain(X.iloc[:, j] if by_place else X[name])))
-            for j, name in enumerate(names)
-        ]
+    if is_frame(X):
+        return [(name, frame_column(X, j)[0]) for j, name in enumerate(frame_names(X))]
     try:
         cells = X if isinstance(X, np.ndarray) else np.array(X)
         if cells.dtype.kind in "US":
@@ -171,7 +167,7 @@ def _column(name: str, values: NDArray[Any], families: _Families) -> Column | No
 
 
 def _objects(name: str, values: NDArray[Any], families: _Families) -> Column | None:
-    missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    missing = np.array([is_absent(value) for value in values.tolist()], dtype=bool)
     present = values[~missing].tolist()
     if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in present):
         cells = np.full(len(values), np.nan)
@@ -189,12 +185,6 @@ def _objects(name: str, values: NDArray[Any], families: _Families) -> Column | N
     if are_many and families.of(cells) is None:
         return None
     return Column(name, "categorical", cells, tuple(map(str, levels)), "texts")
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def _numbers(name: str, values: Floats, families: _Families) -> Column:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._records import counted, is_missing, shown
+from .hurdles import has_spike
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +32,7 @@ FAMILIES = {
     "negative-binomial": "counts",
     "bernoulli": "yes or no",
     "categorical": "categories",
+    "hurdle": "numbers",
 }
 _FEW = 10
 _MOST_LEVELS = 30
@@ -41,6 +46,10 @@ _MOST_CODES = 4096
 _CLASS_NAMES = frozenset(
     {"class", "classes", "cluster", "clusters", "label", "labels", "species", "target", "targets"}
     | {"class label", "class labels", "ground truth", "known class", "true class", "true label"}
+)
+_NAME_HEADERS = frozenset(
+    {"row name", "id", "ids", "name", "names", "rowname", "rownames", "row_name", "index"}
+    | {"identifier", "uid", "uuid", "unnamed: 0"}
 )
 _YES_NO = ({"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"})
 _NUMBER_LIKE = re.compile(r"[+-]?[$€£]?\s?\d[\d.,'_ ]*\s?[%$€£]?")
@@ -86,13 +95,13 @@ class Cells:
     ) -> None:
         self.path = path
         self.name = name
-        self.texts = texts
+        self.texts: Sequence[str] = texts
         self.lines = lines
         self.decimal = decimal
         missing = {text for text in set(texts) if is_missing(text)}
         self.present = [place for place, text in enumerate(texts) if text not in missing]
         self._present_texts = [text for text in texts if text not in missing]
-        self.distinct = list(dict.fromkeys(self._present_texts))
+        self.distinct: Sequence[str] = list(dict.fromkeys(self._present_texts))
         self._parsed = self._parse()
 
     def _parse(self) -> Floats | None:
@@ -146,6 +155,100 @@ class Cells:
         values = np.full(len(self.texts), np.nan)
         values[self.present] = self._parsed
         return values
+
+
+class ArrayCells(Cells):
+    """The cells of one column of a table in memory.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        Numbers, booleans, text, or objects; NaN, None, pandas' NA and texts that stand for it,
+        such as "", are missing.
+    key : str or int
+        Its name or number.
+    """
+
+    def __init__(self, values: NDArray[Any], key: Any) -> None:
+        self.key = key
+        self._numbers = _all_numbers(values)
+        if self._numbers is None:
+            texts = list(map(cell_text, values.tolist()))
+            super().__init__("X", str(key), texts, range(len(texts)), ".")
+            return
+        self.path, self.name, self.decimal = "X", str(key), "."
+        self.texts, self.lines = _Texts(self._numbers), range(len(values))
+        self.present = np.flatnonzero(~np.isnan(self._numbers)).tolist()
+        self._parsed = self._numbers[self.present]
+        self.distinct = _Texts(np.unique(self._parsed))
+
+    def fail(self, place: int, what: str) -> ValueError:
+        """Make the error for one cell."""
+        return ValueError(
+            f"X: row {place}, column {self.key!r}: '{shown(self.texts[place])}' {what}"
+        )
+
+
+class _Texts(Sequence[str]):
+    """Numbers as text, written when they are asked for."""
+
+    def __init__(self, values: Floats) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return _Texts(self._values[place])
+        return repr(float(self._values[place])).removesuffix(".0")
+
+
+def cell_text(value: Any) -> str:
+    """Write a cell of whatever type as text; "" where it is missing."""
+    if is_absent(value):
+        return ""
+    return value.strip() if isinstance(value, str) else str(value)
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a cell of whatever type is missing: None, NaN, pandas' NA or text of nothing."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _all_numbers(values: NDArray[Any]) -> Floats | None:
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.dtype.kind != "O":
+        return None
+    cells = np.full(len(values), np.nan)
+    for place, value in enumerate(values.tolist()):
+        if isinstance(value, (bool, np.bool_, numbers.Real, Decimal)):
+            cells[place] = float(value)
+        elif not is_absent(value):
+            return None
+    return cells
+
+
+def name_column(columns: Sequence[Cells]) -> str | None:
+    """Find the column with the names of the rows, if there is one."""
+    for cells in columns:
+        lowered = cells.name.lower()
+        count = len(cells.distinct)
+        if lowered in _NAME_HEADERS or lowered.endswith(("_id", " id", ".id")):
+            if count > 1 and count == len(cells.present):
+                return cells.name
+            if not cells.are_numbers and 2 * count > len(cells.texts):
+                return cells.name
+    for cells in columns:
+        all_differ = len(cells.distinct) == len(cells.texts) > 2
+        if all_differ and not cells.are_numbers and isinstance(sniff(cells), str):
+            return cells.name
+    return None
 
 
 def uses_decimal_comma(texts: Sequence[str], separator: str) -> bool:
@@ -213,8 +316,18 @@ def sniff(cells: Cells) -> Column | str:
     _refuse_large(cells, values, _TOO_LARGE)
     _refuse_small(cells, values)
     if (present != np.rint(present)).any():
-        return Column(cells.name, "gaussian-diag", values, (), "numbers with decimals")
+        return _measured(cells, values, "numbers with decimals")
     return _sniff_whole(cells, values, present)
+
+
+def _measured(cells: Cells, values: Floats, why: str) -> Column:
+    """A column of measurements, Normal but where zeros stand out."""
+    column = Column(cells.name, "gaussian-diag", values, (), why)
+    if not has_spike(values):
+        return column
+    share = np.count_nonzero(values == 0.0) / len(cells.present)
+    told = f"{why}, {share:.0%} of them exactly 0, which is modelled apart"
+    return replace(column, family="hurdle", why=told)
 
 
 def _numbers_the_rows(values: Floats) -> bool:
@@ -259,7 +372,7 @@ def _sniff_whole(cells: Cells, values: Floats, present: Floats) -> Column:
     if low in (0.0, 1.0) and high <= _MOST_COUNT:
         return Column(cells.name, "poisson", values, (), span)
     why = "some below zero" if low < 0 else "too large for counts" if low < 2 else "none near zero"
-    return Column(cells.name, "gaussian-diag", values, (), f"{span}, {why}")
+    return _measured(cells, values, f"{span}, {why}")
 
 
 def _whole(value: float, mark: str = "") -> str:

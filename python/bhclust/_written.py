@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._core import Table
+from bhclust._frames import frame_column, frame_maker, frame_names, frame_of, is_frame, like_frame
 
 __all__ = ["Form", "decoded", "filled"]
 
@@ -29,15 +30,24 @@ class Form:
     """
 
     def __init__(self, X: Any) -> None:
-        self.frame: Any = type(X) if _is_frame(X) else None
+        self.frame: Any = frame_maker(X) if is_frame(X) else None
         self.is_mapping = self.frame is None and isinstance(X, Mapping)
-        self.names: list[Any] = list(X.columns) if self.frame is not None else []
+        self.names: list[Any] = frame_names(X) if self.frame is not None else []
         self.width = 0 if self.frame is not None or self.is_mapping else _width(X)
+
+    @classmethod
+    def of(cls, library: Any, *, is_mapping: bool, names: list[Any], width: int) -> Form:
+        """The form of a table of a library's; without the library, columns by name."""
+        form = cls(np.zeros((1, width)))
+        form.frame = None if library is None else frame_of(library)
+        form.is_mapping = is_mapping or (library is not None and form.frame is None)
+        form.names = names
+        return form
 
     def write(self, columns: Mapping[Any, NDArray[Any]]) -> Any:
         """Make a table of columns, by name or number."""
         if self.frame is not None:
-            return self.frame(dict(columns))
+            return like_frame(self.frame, columns)
         if self.is_mapping:
             return dict(columns)
         return _array(columns, self.width)
@@ -45,10 +55,10 @@ class Form:
     def write_cells(self, cells: NDArray[np.float64]) -> Any:
         """Make a table of numbers, all columns in their order."""
         if self.frame is None:
-            return cells
+            return cells if not self.names else dict(zip(self.names, cells.T, strict=True))
         if len(set(self.names)) < len(self.names):
             return self.frame(cells, columns=self.names)
-        return self.frame(dict(zip(self.names, cells.T, strict=True)))
+        return like_frame(self.frame, dict(zip(self.names, cells.T, strict=True)))
 
 
 def filled(X: Any, columns: Mapping[Any, tuple[NDArray[np.bool_], NDArray[Any]]]) -> Any:
@@ -63,12 +73,11 @@ def filled(X: Any, columns: Mapping[Any, tuple[NDArray[np.bool_], NDArray[Any]]]
     """
     if hasattr(X, "iloc"):
         return _filled_pandas(X, columns)
-    if _is_frame(X) or isinstance(X, Mapping):
-        names = X.columns if _is_frame(X) else X
-        whole = {name: X[name] for name in names}
+    if is_frame(X) or isinstance(X, Mapping):
+        whole = _columns(X)
         for name, (missing, values) in columns.items():
             whole[name] = _filled_column(whole[name], missing, values)
-        return type(X)(whole) if _is_frame(X) else whole
+        return like_frame(frame_maker(X), whole) if is_frame(X) else whole
     parts = [values for _, values in columns.values()]
     cells = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     cells = cells.astype(np.result_type(cells, *parts) if cells.dtype.kind in "biuf" else object)
@@ -77,8 +86,10 @@ def filled(X: Any, columns: Mapping[Any, tuple[NDArray[np.bool_], NDArray[Any]]]
     return cells
 
 
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+def _columns(X: Any) -> dict[Any, Any]:
+    if isinstance(X, Mapping):
+        return dict(X)
+    return {name: frame_column(X, j)[0] for j, name in enumerate(frame_names(X))}
 
 
 def _width(X: Any) -> int:

@@ -12,15 +12,23 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
+from bhclust._frames import frame_names, is_frame, rows_of
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
-from bhclust.families import HURDLE, aliases, resolve_family
+from bhclust.families import aliases, resolve_family
 from bhclust.growth import GROWTHS, growths
 from bhclust.inference import Posterior, posterior
 from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import learn
-from bhclust.options import Progress, check_alpha, check_choice, check_cut, check_number
+from bhclust.options import (
+    Progress,
+    check_alpha,
+    check_choice,
+    check_cut,
+    check_number,
+    check_weights,
+)
 from bhclust.table import as_table, column_names
 
 __all__ = ["BHC", "RBHC"]
@@ -92,9 +100,9 @@ class _TreeClusterer:
                 "it"
             )
 
-    def _new_table(self, X: Any) -> Table:
+    def _new_table(self, X: Any, *, unknown_is_missing: bool = False) -> Table:
         self._check_fitted()
-        table = self._layout.read(X)
+        table = self._layout.read(X, unknown_is_missing=unknown_is_missing)
         if self._layout.coder is None and table.n_columns != self.n_features_in_:
             raise ValueError(
                 f"X has {table.n_columns} features, but {type(self).__name__} is expecting "
@@ -103,26 +111,53 @@ class _TreeClusterer:
             )
         return table
 
-    def _keep(self, layout: _Layout, found: Posterior, labels: NDArray[np.int64]) -> None:
+    def _keep(
+        self, layout: _Layout, found: Posterior, leaves: NDArray[np.int64], rows: _Rows
+    ) -> None:
+        """Keep what was fitted; ``leaves`` are the labels of the tree's leaves."""
+        labels = leaves if rows.leaves is None else rows.labels(leaves)
+        self._restore(layout, found, leaves, labels)
+        if rows.unseen is not None:
+            # As if these rows were not there, so they may have levels that the others have not.
+            table = self._new_table(rows.unseen, unknown_is_missing=True)
+            labels[rows.numbers_unseen] = _most_probable(self._log_proba_of(table))
+
+    def _restore(
+        self,
+        layout: _Layout,
+        found: Posterior,
+        leaves: NDArray[np.int64],
+        labels: NDArray[np.int64],
+    ) -> None:
         self._layout = layout
         self.n_features_in_ = layout.n_columns
-        if layout.names is not None:
-            self.feature_names_in_ = np.array(layout.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._set_or_remove(
+            "feature_names_in_",
+            None if layout.names is None else np.array(layout.names, dtype=object),
+        )
+        self._set_or_remove(
+            "column_choices_", (layout.coder.choices or None) if layout.coder else None
+        )
         self.tree_ = found.tree
         self.posterior_ = found
         self.family_ = found.family
         self.log_evidence_ = found.log_evidence
+        self.n_clusters_ = int(leaves.max()) + 1
+        self._leaf_labels = leaves
         self.labels_ = labels
-        self.n_clusters_ = int(labels.max()) + 1
 
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
+    def _set_or_remove(self, name: str, value: Any) -> None:
+        if value is not None:
+            setattr(self, name, value)
+        elif hasattr(self, name):
+            delattr(self, name)
+
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         raise NotImplementedError
 
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
         """`fit`, then the labels of the rows of X, shape (n_rows,)."""
-        return self.fit(X).labels_
+        return self.fit(X, sample_weight=sample_weight).labels_
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the clusters for new rows, and last of "a new cluster".
@@ -135,9 +170,13 @@ class _TreeClusterer:
         return np.exp(self._log_proba(X))
 
     def _log_proba(self, X: Any) -> NDArray[np.float64]:
-        table = self._new_table(X)
+        return self._log_proba_of(self._new_table(X))
+
+    def _log_proba_of(self, table: Table) -> NDArray[np.float64]:
         with naming(self._layout.keys):
-            return self.posterior_.predict_log_proba(table, self.labels_, n_threads=self.n_threads)
+            return self.posterior_.predict_log_proba(
+                table, self._leaf_labels, n_threads=self.n_threads
+            )
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable of the fitted clusters for new rows, shape (n_new,).
@@ -146,7 +185,7 @@ class _TreeClusterer:
         the fitted table get their label where the partition is certain; one on the border of two
         clusters may get the other's.
         """
-        return np.asarray(np.argmax(self._log_proba(X)[:, :-1], axis=1), dtype=np.int64)
+        return _most_probable(self._log_proba(X))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Log predictive density of new rows, in nats, shape (n_new,)."""
@@ -227,6 +266,57 @@ class _TreeClusterer:
         return self._layout.write(cells), nodes
 
 
+class _Rows:
+    """The rows to fit: those of X, each as often as its weight says.
+
+    Attributes
+    ----------
+    X : array-like, DataFrame, CSR matrix or mapping
+        The repeated rows.
+    leaves : array of int or None
+        For each of these its row in the X given; None: the rows as they are.
+    unseen : like X, or None
+        The rows of weight 0, if any, and `numbers_unseen`, which they are.
+    """
+
+    def __init__(self, X: Any, sample_weight: Any) -> None:
+        self.X = X
+        self.leaves: NDArray[np.int64] | None = None
+        self.unseen: Any = None
+        if sample_weight is None:
+            return
+        counts = check_weights(sample_weight)
+        n_rows = _row_count(X)
+        if len(counts) != n_rows:
+            raise ValueError(
+                f"sample_weight has {len(counts)} entries for {n_rows} rows; give one a row"
+            )
+        self.leaves = np.repeat(np.arange(n_rows), counts)
+        self.X = rows_of(X, self.leaves)
+        self.numbers_unseen = np.flatnonzero(counts == 0)
+        if self.numbers_unseen.size:
+            self.unseen = rows_of(X, self.numbers_unseen)
+        self._n_rows = n_rows
+
+    def labels(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each row given the cluster of most of its copies, the first of several; else 0."""
+        assert self.leaves is not None
+        pairs, counts = np.unique(
+            np.column_stack([self.leaves, leaves]), axis=0, return_counts=True
+        )
+        order = np.lexsort((pairs[:, 1], -counts, pairs[:, 0]))
+        rows, first = np.unique(pairs[order, 0], return_index=True)
+        labels = np.zeros(self._n_rows, dtype=np.int64)
+        labels[rows] = pairs[order[first], 1]
+        return labels
+
+
+def _row_count(X: Any) -> int:
+    if isinstance(X, Mapping):
+        return max((_row_count(column) for column in X.values()), default=0)
+    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X, dtype=object))
+
+
 class _Layout:
     """The columns of the fitted table, and how new tables are brought into them."""
 
@@ -239,26 +329,26 @@ class _Layout:
     def fit(self, X: Any, family: Any) -> tuple[Table, Family]:
         """Learn the columns; the cells, and the family with its hyperparameters."""
         self.names = column_names(X)
-        if isinstance(family, Mapping):
+        if isinstance(family, Mapping) or (isinstance(family, str) and family == "auto"):
             self.coder = ColumnCoder(family)
             table, model = self.coder.fit(X)
         else:
             table = as_table(X)
             with naming(self.names):
                 model = resolve_family(family, X)
-        self.n_columns = table.n_columns if self.coder is None else len(self.coder.columns)
+        self.n_columns = table.n_columns if self.coder is None else len(self.coder.keys)
         self.form = Form(X)
         return table, model
 
     @property
     def keys(self) -> Sequence[Any] | None:
         """What messages call the columns; None: their numbers."""
-        return self.names if self.coder is None else self.coder.keys
+        return self.names if self.coder is None else self.coder.columns
 
-    def read(self, X: Any) -> Table:
+    def read(self, X: Any, *, unknown_is_missing: bool = False) -> Table:
         """The cells of a new table."""
         if self.coder is not None:
-            return self.coder.transform(X, argument="X_new")
+            return self.coder.transform(X, argument="X_new", unknown_is_missing=unknown_is_missing)
         names = column_names(X)
         if names is not None and self.names is not None and names != self.names:
             raise ValueError(
@@ -268,9 +358,11 @@ class _Layout:
 
     def place(self, column: Any) -> tuple[int, list[Any] | None]:
         """Find the number of a column by its key, and its levels where they are not 0, 1, ...."""
-        keys = range(self.n_columns) if self.keys is None else list(self.keys)[: self.n_columns]
+        keys = range(self.n_columns) if self.keys is None else list(self.keys)
         if column not in keys:
-            raise ValueError(f"column is {column!r}; the columns are {list(keys)[:20]!r}")
+            raise ValueError(
+                f"column is {column!r}; the columns are {list(dict.fromkeys(keys))[:20]!r}"
+            )
         levels = None if self.coder is None else self.coder.levels.get(column)
         return keys.index(column), levels
 
@@ -283,12 +375,13 @@ class _Layout:
 
     def fill(self, X: Any, table: Table, cells: NDArray[np.float64]) -> Any:
         """Give a copy of X with its missing cells taken from ``cells``."""
-        missing = np.isnan(np.asarray(table.arrays))
         if self.coder is not None:
-            missing = self.coder.missing(np.asarray(table.arrays))
-            columns = self.coder.decode(cells)
-        elif hasattr(X, "columns"):
-            columns = dict(zip(X.columns, cells.T, strict=True))
+            gaps = self.coder.missing(np.asarray(table.arrays))
+            values_of = self.coder.decode(cells)
+            return filled(X, {key: (gaps[key], values) for key, values in values_of.items()})
+        missing = np.isnan(np.asarray(table.arrays))
+        if is_frame(X):
+            columns = dict(zip(frame_names(X), cells.T, strict=True))
         else:
             return cells
         return filled(
@@ -302,9 +395,15 @@ def _takes(family: Any) -> tuple[bool, bool]:
         family = dict(enumerate(part for part, _ in family.blocks))
     if isinstance(family, Mapping):
         return all(_takes(part)[0] for part in family.values()), False
-    if isinstance(family, str):
-        family = aliases().get("gaussian-diag" if family == HURDLE else family)
-    return getattr(family, "_takes_missing", False), getattr(family, "_takes_sparse", False)
+    if isinstance(family, str) and family in ("auto", "hurdle"):
+        return True, False
+    known = aliases().get(family) if isinstance(family, str) else family
+    return getattr(known, "_takes_missing", False), getattr(known, "_takes_sparse", False)
+
+
+def _most_probable(log_proba: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Of each row the most probable cluster, a new one left out."""
+    return np.asarray(np.argmax(log_proba[:, :-1], axis=1), dtype=np.int64)
 
 
 def _not_fitted(message: str) -> Exception:
@@ -324,8 +423,9 @@ class BHC(_TreeClusterer):
     family : str, Family, class or mapping
         The model of a cluster. A name or class takes its hyperparameters from the data
         (`from_data`); a Family is used as it is; a mapping gives each column, by name or number,
-        a family of its own, or ``"hurdle"`` where it has a spike at zero (`bhclust.hurdle`), and
-        the other columns are not looked at.
+        a family of its own, and the other columns are not looked at. ``"hurdle"`` in a mapping is
+        for measurements of which many are exactly zero. ``"auto"``, alone or in a mapping, looks at
+        each column and finds a family that fits; ``column_choices_`` says which and why.
     alpha : float, optional
         Concentration of the Dirichlet process, above 0; larger values favour more clusters. None:
         learned with the hyperparameters, and 1 where these are not.
@@ -364,6 +464,8 @@ class BHC(_TreeClusterer):
     n_features_in_ : int
     feature_names_in_ : array of str
         Of a DataFrame.
+    column_choices_ : dict of name or number to ColumnChoice
+        With ``"auto"``: the ``family`` of each column, or None where it was set aside, and ``why``.
     """
 
     def __init__(
@@ -389,29 +491,37 @@ class BHC(_TreeClusterer):
         self.n_threads = n_threads
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> BHC:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BHC:
         """Cluster the rows of X.
 
         Parameters
         ----------
         X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
         y : ignored
+        sample_weight : array of shape (n_rows,), optional
+            How often each row was seen: whole numbers from 0 up, for which the fit is that of the
+            table with every row repeated so often, at that table's cost. The tree and the
+            posterior have the repeated rows; ``labels_`` has one a row of X: the cluster of most
+            of its copies, or with weight 0 what `predict` says. A fraction of a row has no
+            likelihood, so other weights are refused.
         """
         check_choice("tree", self.tree, GROWTHS)
         check_choice("hyperparameters", self.hyperparameters, ("auto", "learn", "data"))
         alpha = None if self.alpha is None else check_alpha(self.alpha)
-        layout = _Layout()
-        table, family = layout.fit(X, self.family)
+        layout, rows = _Layout(), _Rows(X, sample_weight)
+        table, family = layout.fit(rows.X, self.family)
         check_cut(self.rule, self.threshold, self.n_clusters, table.n_rows)
         with naming(layout.keys):
-            found = self._posterior(table, family, alpha)
+            found = self._posterior(table, family, alpha, layout)
         labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
-        self._keep(layout, found, labels)
+        self._keep(layout, found, labels, rows)
         return self
 
-    def _posterior(self, table: Table, family: Family, alpha: float | None) -> Posterior:
+    def _posterior(
+        self, table: Table, family: Family, alpha: float | None, layout: _Layout
+    ) -> Posterior:
         threads, progress = self.n_threads, self.progress
-        fixed = self._fixed_columns(table.n_columns)
+        fixed = self._fixed_columns(table.n_columns, layout)
         if len(fixed) < table.n_columns:
             return learn(
                 table,
@@ -430,14 +540,14 @@ class BHC(_TreeClusterer):
         )
         return max(grown, key=lambda found: found.log_evidence)
 
-    def _fixed_columns(self, n_columns: int) -> Sequence[int]:
+    def _fixed_columns(self, n_columns: int, layout: _Layout) -> Sequence[int]:
         """The columns whose families keep their hyperparameters."""
         if self.hyperparameters == "learn":
             return ()
         if self.hyperparameters == "data" or isinstance(self.family, Family):
             return range(n_columns)
-        if isinstance(self.family, Mapping):
-            parts = self.family.values()
+        if layout.coder is not None:
+            parts = layout.coder.families
             return [j for j, part in enumerate(parts) if isinstance(part, Family)]
         return ()
 
@@ -493,17 +603,23 @@ class RBHC(_TreeClusterer):
         self.n_threads = n_threads
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> RBHC:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RBHC:
         """Cluster the rows of X.
 
         Parameters
         ----------
         X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
         y : ignored
+        sample_weight : array of shape (n_rows,), optional
+            How often each row was seen: whole numbers from 0 up, for which the fit is that of the
+            table with every row repeated so often, at that table's cost. The tree and the
+            posterior have the repeated rows; ``labels_`` has one a row of X: the cluster of most
+            of its copies, or with weight 0 what `predict` says. A fraction of a row has no
+            likelihood, so other weights are refused.
         """
         alpha = check_alpha(self.alpha)
-        layout = _Layout()
-        table, family = layout.fit(X, self.family)
+        layout, rows = _Layout(), _Rows(X, sample_weight)
+        table, family = layout.fit(rows.X, self.family)
         with naming(layout.keys):
             lam = self._lambda(table, family)
             grown = rbhc(
@@ -516,7 +632,7 @@ class RBHC(_TreeClusterer):
                 progress=self.progress,
             )
             found = posterior(grown, table, family, alpha=alpha)
-        self._keep(layout, found, _core.labels_of(grown, grown.roots))
+        self._keep(layout, found, _core.labels_of(grown, grown.roots), rows)
         self.lam_ = lam
         return self
 

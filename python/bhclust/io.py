@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _interrupts
+from ._choice import likelier
 from ._records import Records, is_missing, read_records, shown, shown_path
 from ._sniff import (
     FAMILIES,
@@ -24,6 +25,7 @@ from ._sniff import (
     Column,
     free_text,
     has_known_classes,
+    name_column,
     of_no_use,
     read_as,
     sniff,
@@ -44,10 +46,6 @@ _REMEDIES = {
     errno.ENOTDIR: "a file is where a folder is to be; name another folder",
     errno.EEXIST: "a file is where a folder is to be; name another folder",
 }
-_NAME_HEADERS = frozenset(
-    {"row name", "id", "ids", "name", "names", "rowname", "rownames", "row_name", "index"}
-    | {"identifier", "uid", "uuid", "unnamed: 0"}
-)
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,8 @@ def read_table(
       more, or at most 10 different whole numbers, each about three times or more, which leave a
       number out or do not begin at 0;
     - counts (``poisson``) where it holds other whole numbers that begin at 0 or 1 and end by 1000;
-    - measurements (``gaussian-diag``) where it holds other numbers;
+    - measurements (``gaussian-diag``) where it holds other numbers, and those with a spike at zero
+      (``hurdle``) where zeros stand out: whether a cell is zero, and what it is if not;
     - names of the rows where its name is ``id``, ``name`` or the like and its values differ, or
       where it is the first column of texts that all differ.
 
@@ -188,7 +187,7 @@ def read_table(
     _check_options(records, family, asked, ignore, target, names)
     cells, notes = _cells(records)
     kept = [name for name in records.header if name not in ignore and name != target]
-    names = names or _names_column([cells[name] for name in kept if name not in asked])
+    names = names or name_column([cells[name] for name in kept if name not in asked])
     used: dict[str, Column] = {}
     aside = dict.fromkeys(ignore, "left out as asked")
     known: list[str] = []
@@ -205,6 +204,7 @@ def read_table(
             aside[name] = column
         else:
             used[name] = column
+    used = likelier(used, [name for name in used if name not in asked and family is None])
     if target is not None:
         aside[target] = "known classes, not clustered on"
     elif known:
@@ -339,22 +339,6 @@ def _refuse_two_decimal_signs(cells: Mapping[str, Cells], comma_column: str) -> 
                     f"has a decimal point, but column '{comma_column}' has decimal commas; "
                     "write all numbers the same way, without marks between thousands",
                 )
-
-
-def _names_column(columns: Sequence[Cells]) -> str | None:
-    for cells in columns:
-        lowered = cells.name.lower()
-        count = len(cells.distinct)
-        if lowered in _NAME_HEADERS or lowered.endswith(("_id", " id", ".id")):
-            if count > 1 and count == len(cells.present):
-                return cells.name
-            if not cells.are_numbers and 2 * count > len(cells.texts):
-                return cells.name
-    for cells in columns:
-        all_differ = len(cells.distinct) == len(cells.texts) > 2
-        if all_differ and not cells.are_numbers and isinstance(sniff(cells), str):
-            return cells.name
-    return None
 
 
 def _row_names(cells: Cells, numbers: Sequence[int]) -> list[str]:

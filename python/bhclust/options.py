@@ -7,6 +7,9 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "Progress",
     "check_alpha",
@@ -18,6 +21,7 @@ __all__ = [
     "check_progress",
     "check_seed",
     "check_threads",
+    "check_weights",
     "shown",
 ]
 
@@ -140,3 +144,28 @@ def check_progress(progress: Any) -> Progress | None:
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable or None, not {shown(progress)}")
     return progress  # type: ignore[no-any-return]
+
+
+def check_weights(sample_weight: Any) -> NDArray[np.int64]:
+    """How often rows were seen: whole numbers from 0 up, not all 0."""
+    try:
+        weights = np.asarray(sample_weight)
+    except ValueError:
+        raise ValueError("sample_weight is ragged; give one number a row") from None
+    if weights.ndim != 1:
+        raise ValueError(
+            f"sample_weight has {weights.ndim} dimensions (shape {weights.shape}); it must have "
+            "one: a number a row"
+        )
+    if weights.dtype.kind not in "biuf":
+        raise TypeError(f"sample_weight has dtype {weights.dtype}; it must hold whole numbers")
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < 2**53) & (weights == np.floor(weights))))
+    if wrong.size:
+        raise ValueError(
+            f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; it must be a whole number from 0 "
+            "up: how often the row was seen. A fraction of a row has no likelihood: round the "
+            "weights, or draw rows by them"
+        )
+    if not weights.any():
+        raise ValueError("every sample_weight is zero; at least one row must be seen")
+    return weights.astype(np.int64)

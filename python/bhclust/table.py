@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._core import Table
+from bhclust._frames import frame_column, frame_names, is_frame
 
 __all__ = [
     "as_table",
+    "check_csr",
     "column_names",
     "column_numbers",
     "kept",
@@ -50,7 +52,7 @@ def as_table(X: Any, *, argument: str = "X") -> Table:
         return X
     if hasattr(X, "tocsr"):
         return _csr_table(X, argument)
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+    if is_frame(X):
         return Table.dense(_frame_cells(X, argument))
     return Table.dense(_cells(X, argument))
 
@@ -65,10 +67,9 @@ def kept(table: Table) -> Table:
 
 def column_names(X: Any) -> list[str] | None:
     """Names of the columns of a DataFrame whose names are all strings; else None."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "to_numpy"):
+    if not is_frame(X):
         return None
-    names = list(columns)
+    names = frame_names(X)
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
@@ -100,10 +101,9 @@ def refuse_other_forms(X: Any, argument: str) -> None:
 
 def column_numbers(X: Any) -> list[float] | None:
     """Names of the columns of a DataFrame whose names are all numbers, if as text; else None."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "to_numpy"):
+    if not is_frame(X):
         return None
-    return names_as_numbers(list(columns))
+    return names_as_numbers(frame_names(X))
 
 
 def names_as_numbers(names: Sequence[Any]) -> list[float] | None:
@@ -181,10 +181,19 @@ def _object_numbers(array: NDArray[Any], argument: str, column: Any) -> NDArray[
         else:
             raise TypeError(
                 f"{argument}: row {i}, column {j if column is None else column!r} is {value!r}, "
-                "which is not a number; encode text as level codes (0, 1, 2, ...), None or NaN for "
-                "missing"
+                f"which is not a number; {_remedy(value)}"
             )
     return cells
+
+
+def _remedy(value: Any) -> str:
+    if isinstance(value, str):
+        return "encode text as level codes (0, 1, 2, ...), None or NaN for missing"
+    # scikit-learn's checks look for the words "argument must be ... string ... number".
+    return (
+        "a cell of this argument must be a string that is one of a column's categories, or a "
+        "number, None or NaN for missing"
+    )
 
 
 def _nearest_double(value: Any) -> float:
@@ -196,32 +205,23 @@ def _nearest_double(value: Any) -> float:
 
 
 def _frame_cells(X: Any, argument: str) -> NDArray[np.float64]:
-    names = list(X.columns)
+    names = frame_names(X)
     if not names:
         raise ValueError(f"{argument} has no columns; at least one is needed")
     columns = []
     for j, name in enumerate(names):
-        # By place where that can be had: names may be there twice.
-        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
-        if str(column.dtype).lower().startswith(("categor", "enum", "datetime", "timedelta")):
+        values, dtype = frame_column(X, j)
+        if dtype.startswith(("categor", "enum", "date", "timedelta", "duration")):
             raise TypeError(
-                f"{argument}: column {name!r} has dtype {column.dtype}; give it a family in an "
+                f"{argument}: column {name!r} has dtype {dtype}; give it a family in an "
                 'estimator (family={...: "categorical"}) or encode it as numbers'
             )
-        values = _series_values(column).reshape(-1, 1)
-        columns.append(np.asarray(_numbers(values, argument, name), dtype=np.float64))
+        numbers = _numbers(values.reshape(-1, 1), argument, name)
+        columns.append(np.asarray(numbers, dtype=np.float64))
     return _sealed(np.ascontiguousarray(np.hstack(columns)))
 
 
-def _series_values(column: Any) -> NDArray[Any]:
-    if hasattr(column.dtype, "na_value") and not isinstance(column.dtype, np.dtype):
-        if getattr(column.dtype, "kind", "O") in "biuf":
-            return np.asarray(column.to_numpy(dtype=np.float64, na_value=math.nan))
-        return np.asarray(column.astype(object))
-    return np.asarray(column.to_numpy())
-
-
-def _check_csr(matrix: Any, argument: str) -> None:
+def check_csr(matrix: Any, argument: str) -> None:
     """Refuse arrays that do not fit together, which SciPy's own functions would follow blindly."""
     indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
     n_rows, n_columns = matrix.shape
@@ -256,7 +256,7 @@ def _csr_table(X: Any, argument: str) -> Table:
     if X.dtype.kind not in "biuf":
         raise TypeError(f"{argument} has dtype {X.dtype}; it must hold real numbers")
     matrix = X.tocsr()
-    _check_csr(matrix, argument)
+    check_csr(matrix, argument)
     if matrix is X or not matrix.has_canonical_format or not matrix.has_sorted_indices:
         matrix = matrix.copy()
     matrix.sum_duplicates()
