@@ -145,7 +145,6 @@ class Posterior:
     ----------
     tree : Tree
     family : Family
-    alpha : float
     """
 
     def __init__(
