@@ -1,7 +1,9 @@
 """How Sphinx builds the documentation: `make docs`. Nothing is fetched from the network."""
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import bhclust
 
@@ -44,7 +46,7 @@ plot_include_source = False
 plot_rcparams = {
     "figure.facecolor": "white",
     "figure.figsize": (7.2, 3.6),
-    "font.size": 9.5,
+    "font.size": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "bhclust",
@@ -52,3 +54,26 @@ plot_rcparams = {
 }
 plot_apply_rcparams = True
 plot_basedir = str(Path(__file__).parent / "figures")
+
+
+def _signature(
+    _app: Any,
+    what: str,
+    _name: str,
+    obj: Any,
+    _options: Any,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str, str | None] | None:
+    """Of what pybind11 made: keywords with their defaults, without types and self."""
+    told = obj.__init__.__doc__ if what == "class" else signature
+    made = re.match(r"(?:__init__)?\((self: [\w.]+(?:, )?)(.*?)\)(?: -> (.*))?(?:\n|$)", told or "")
+    if not made:
+        return None
+    keywords = re.sub(r": [^=]*? = ", "=", made[2])
+    return f"({keywords})", None if what == "class" else made[3] or returns
+
+
+def setup(app: Any) -> None:
+    """Connect the above."""
+    app.connect("autodoc-process-signature", _signature)

@@ -28,7 +28,7 @@ def tell(name: str, data: Path | None, out: Path) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("names", nargs="*", choices=[[], *NAMES], default=[])
+    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     mpl.use("agg")
     RESULTS.mkdir(exist_ok=True)

@@ -72,9 +72,9 @@ def run(tell: Callable[[Stage], None], name: str, data: Path | None, out: Path) 
 
 
 def _shrink(picture: Path) -> None:
-    """Few colours are enough, and a fraction of the size."""
+    """A palette is enough, at a fraction of the size."""
     with Image.open(picture) as image:
-        few = image.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+        few = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
     few.save(picture, optimize=True)
 
 
@@ -139,7 +139,7 @@ def stacked(ax: object, table: np.ndarray, names: list[str]) -> None:
     order = np.argsort(-table.sum(axis=1), kind="stable")
     bars, labels = table[order], [str(cluster) for cluster in order]
     if len(bars) > MOST_BARS + 1:
-        rest = f"{len(bars) - MOST_BARS} more"
+        rest = f"{len(bars) - MOST_BARS}\nmore"
         bars = np.vstack([bars[:MOST_BARS], bars[MOST_BARS:].sum(axis=0)])
         labels = [*labels[:MOST_BARS], rest]
     base = np.zeros(len(bars))

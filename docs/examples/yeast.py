@@ -78,7 +78,9 @@ def draw(stage, series, minutes, labels, family, y, phases):
     for ax, cluster, colour in zip(axes.flat, largest, showing.COLOURS, strict=False):
         own = labels == cluster
         ax.plot(minutes, series[own][:40].T, color="#c5ccd3", linewidth=0.4)
-        ax.fill_between(dense, *curves[cluster].band(0.95), color=colour, alpha=0.4, linewidth=0)
+        ax.fill_between(
+            dense, *curves[cluster].band(0.95, noise=True), color=colour, alpha=0.2, linewidth=0
+        )
         ax.plot(dense, curves[cluster].mean, color=colour, linewidth=2)
         kind = np.bincount(y[own]).argmax()
         ax.set_title(f"{own.sum()} genes, {np.sum(y[own] == kind)} of {phases[kind]}")

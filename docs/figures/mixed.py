@@ -34,6 +34,7 @@ for ax, labels, title in [
         ax.bar(range(1, len(shares) + 1), shares[:, true], bottom=base, color=COLOURS[true])
         base += shares[:, true]
     ari = adjusted_rand_index(labels, group)
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set(
         title=f"{title}: {len(shares)} clusters, ARI {ari:.2f}",
         xlabel="cluster",
