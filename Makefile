@@ -20,7 +20,7 @@ PACKAGE_SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
   $(shell find cpp python third_party -type f -not -name '*.pyc')
 CXX_FILES = $(shell git ls-files -co --exclude-standard '*.hpp' '*.cpp')
 
-.PHONY: help setup demo test asan tsan bench lint format stubs clean
+.PHONY: help setup demo test docs asan tsan bench lint format stubs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,6 +38,9 @@ test: setup ## C++ tests, Python tests
 	$(CMAKE) --preset dev -B $(BUILD)/dev && cmake --build $(BUILD)/dev
 	ctest --test-dir $(BUILD)/dev --output-on-failure
 	$(PYTHON) -m pytest
+
+docs: setup ## the documentation, in build/docs
+	$(PYTHON) -m sphinx -W --keep-going -j auto -b html docs $(BUILD)/docs
 
 asan: setup ## both under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(CMAKE) --preset asan -B $(BUILD)/asan && cmake --build $(BUILD)/asan
@@ -85,4 +88,4 @@ $(PACKAGE): $(PACKAGE_SOURCES) $(VENV)/build-requirements.txt
 	$(INSTALL) '.[all]' && touch $@
 
 $(TOOLS): pyproject.toml | $(PACKAGE)
-	$(INSTALL) '.[all,test,lint]' && touch $@
+	$(INSTALL) '.[all,docs,lint,test]' && touch $@

@@ -654,7 +654,7 @@ class GaussianProcess(Family):
     """
     Time series, one a row: the rows of a cluster are one smooth curve plus independent Normal noise, the curve a Gaussian process: Normal(mean, amplitude * kernel). Times may be unequally spaced, and columns at the same time are repeated measurements of it. Missing cells are NaN. amplitude and noise are variances; with one column this is NormalKnownVariance. Noise with heavier tails would not be conjugate and is not offered: screen rows for single wild values, or make those missing. RBHC with this family is Ward's method. Curves of clusters with bands: `bhclust.curves`.
 
-    With r the distance of two times divided by length_scale, 'squared-exponential' is exp(-r^2 / 2), 'matern32' (1 + sqrt(3) r) exp(-sqrt(3) r), 'matern52' (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r). 'cubic-spline' is white noise integrated twice, from the middle of the times both ways, with a Normal level and slope there: 1 + u v + min^2 (3 max - min) / 6 with u and v the times counted from the middle in units of length_scale, min and max of |u| and |v|; the last term is there where u and v have the same sign.
+    With r the distance of two times divided by length_scale, 'squared-exponential' is exp(-r^2 / 2), 'matern32' (1 + sqrt(3) r) exp(-sqrt(3) r), 'matern52' (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r). 'cubic-spline' is white noise integrated twice, from the middle of the times both ways, with a Normal level and slope there: 1 + u v + min^2 (3 max - min) / 6 with u and v the times counted from the middle in units of length_scale, min and max of their magnitudes; the last term is there where u and v have the same sign.
 
     Parameters
     ----------

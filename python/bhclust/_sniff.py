@@ -32,7 +32,6 @@ FAMILIES = {
     "negative-binomial": "counts",
     "bernoulli": "yes or no",
     "categorical": "categories",
-    "hurdle": "numbers",
 }
 _FEW = 10
 _MOST_LEVELS = 30

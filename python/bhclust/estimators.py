@@ -453,7 +453,7 @@ class BHC(_TreeClusterer):
     Attributes
     ----------
     labels_ : array of int, shape (n_rows,)
-        Clusters 0 … n_clusters_ - 1, in order of their first row.
+        Clusters ``0`` … ``n_clusters_ - 1``, in order of their first row.
     n_clusters_ : int
     tree_ : Tree
     posterior_ : Posterior

@@ -109,7 +109,6 @@ class Posterior(PosteriorEvidence, PosteriorExplanation, PosteriorPrediction):
     ----------
     tree : Tree
     family : Family
-    alpha : float
     """
 
     def to_linkage(self) -> NDArray[np.float64]:

@@ -1,6 +1,19 @@
-"""Makes the slow twins importable as the package ``reference``."""
+"""Makes the slow twins importable as the package ``reference``; one thread for linear algebra."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread_for_linear_algebra() -> Iterator[None]:
+    # Its threads spin for each other on problems as small as those of SciPy's optimiser.
+    import scipy.linalg  # noqa: F401 - only libraries that are loaded can be limited
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):
+        yield

@@ -41,7 +41,7 @@ struct GaussianProcess {
       "r^2 / 3) exp(-sqrt(5) r). 'cubic-spline' is white noise integrated twice, from the middle "
       "of the times both ways, with a Normal level and slope there: 1 + u v + min^2 (3 max - min) "
       "/ 6 with u and v the times counted from the middle in units of length_scale, min and max of "
-      "|u| and |v|; the last term is there where u and v have the same sign.";
+      "their magnitudes; the last term is there where u and v have the same sign.";
 
   [[nodiscard]] static const char* name() { return "GaussianProcess"; }
   [[nodiscard]] static domain takes() { return {cell::real, true, false}; }
