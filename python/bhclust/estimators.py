@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
+from bhclust._memory import check_memory
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
@@ -344,6 +345,9 @@ class BHC(_TreeClusterer):
         Cut into this many clusters.
     n_threads : int, optional
         None: all cores. Results do not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X that fitting may take, or text such as ``"2 GB"``: what would take more is
+        refused before it starts. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total) while the tree is built.
 
@@ -374,6 +378,7 @@ class BHC(_TreeClusterer):
         threshold: float | None = None,
         n_clusters: int | None = None,
         n_threads: int | None = None,
+        max_memory: float | str | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.family = family
@@ -384,6 +389,7 @@ class BHC(_TreeClusterer):
         self.threshold = threshold
         self.n_clusters = n_clusters
         self.n_threads = n_threads
+        self.max_memory = max_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> BHC:
@@ -417,8 +423,10 @@ class BHC(_TreeClusterer):
                 tree=self.tree,
                 fixed=fixed,
                 n_threads=threads,
+                max_memory=self.max_memory,
                 progress=progress,
             ).posterior
+        check_memory(self.max_memory, "bhc", family, table.n_rows, table.n_columns)
         concentration = 1.0 if alpha is None else alpha
         ways = growths(self.tree, table, family, n_threads=threads, progress=progress)
         grown = (
@@ -458,6 +466,9 @@ class RBHC(_TreeClusterer):
         Seed of the k-means of ``lam="auto"``.
     n_threads : int, optional
         None: all cores. Results do not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X that fitting may take, or text such as ``"2 GB"``: what would take more is
+        refused before it starts. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total) while the forest is built.
 
@@ -479,6 +490,7 @@ class RBHC(_TreeClusterer):
         alpha: float = 1.0,
         random_state: int = 0,
         n_threads: int | None = None,
+        max_memory: float | str | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.family = family
@@ -488,6 +500,7 @@ class RBHC(_TreeClusterer):
         self.alpha = alpha
         self.random_state = random_state
         self.n_threads = n_threads
+        self.max_memory = max_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> RBHC:
@@ -510,6 +523,7 @@ class RBHC(_TreeClusterer):
                 n_clusters=self.n_clusters,
                 method=self.method,
                 n_threads=self.n_threads,
+                max_memory=self.max_memory,
                 progress=self.progress,
             )
             found = posterior(grown, table, family, alpha=alpha)

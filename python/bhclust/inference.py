@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
+from bhclust._memory import check_memory
 from bhclust.families import bit_columns, resolve_family
 from bhclust.options import (
     Progress,
@@ -38,6 +39,7 @@ def posterior(
     alpha: float = 1.0,
     names: Sequence[str] | None = None,
     resolve: bool = False,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Posterior:
     """The posterior over the partitions that any binary tree allows.
@@ -56,6 +58,9 @@ def posterior(
     resolve : bool
         Join the children of a node of the Newick text with more than two, as at the root of an
         unrooted phylogeny, from left to right; else it is refused.
+    max_memory : int or str, optional
+        Bytes beyond the input, or text such as ``"2 GB"``: what would take more is refused before
+        it starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -76,6 +81,7 @@ def posterior(
     table = as_table(X)
     model = resolve_family(family, X)
     value = check_alpha(alpha)
+    check_memory(max_memory, "posterior", model, table.n_rows, table.n_columns)
     found = _core.posterior(grown, table, model, value, progress)
     return Posterior(grown, found, table, model)
 
@@ -259,7 +265,9 @@ class Posterior:
             trees.append((float(gains[merge, move]), _core.relocated_tree(self.tree, node, move)))
         return trees
 
-    def coclustering(self, i: Any = None, j: Any = None) -> Any:
+    def coclustering(
+        self, i: Any = None, j: Any = None, *, max_memory: float | str | None = None
+    ) -> Any:
         """Probability that rows are in one cluster.
 
         Parameters
@@ -268,6 +276,8 @@ class Posterior:
             Two numbers give one probability; two arrays of one length give one for each pair; an
             array ``i`` alone gives the block of all its pairs; none gives the full matrix, which is
             n_rows² numbers.
+        max_memory : int or str, optional
+            Bytes, or text such as ``"2 GB"``, that the full matrix may take.
 
         Returns
         -------
@@ -276,6 +286,7 @@ class Posterior:
         if i is None:
             if j is not None:
                 raise ValueError("j is given without i; coclustering(i, j) takes pairs of rows")
+            self._check_memory(max_memory, "coclustering")
             rows = np.arange(self.tree.n_leaves)
             return _core.coclustering(self.tree, self._found, rows, rows)
         first = self._rows("i", i)
@@ -293,6 +304,11 @@ class Posterior:
             self.tree, self._found, first.ravel(), second.ravel()
         ).reshape(first.shape)
         return float(flat) if flat.ndim == 0 else flat
+
+    def _check_memory(self, max_memory: Any, work: str, **more: int) -> None:
+        check_memory(
+            max_memory, work, self.family, self.tree.n_leaves, self._table.n_columns, **more
+        )
 
     def _rows(self, name: str, value: Any) -> NDArray[np.int64]:
         try:
@@ -374,20 +390,25 @@ class Posterior:
         nodes = self.cut_nodes(rule=rule, threshold=threshold, n_clusters=n_clusters)
         return _core.labels_of(self.tree, nodes)
 
-    def sample_partitions(self, n_samples: int = 1, *, random_state: int = 0) -> NDArray[np.int64]:
+    def sample_partitions(
+        self,
+        n_samples: int = 1,
+        *,
+        random_state: int = 0,
+        max_memory: float | str | None = None,
+    ) -> NDArray[np.int64]:
         """Independent exact samples from the posterior over the tree's partitions.
+
+        ``max_memory``: bytes, or text such as "2 GB", beyond which it is refused.
 
         Returns
         -------
         array of int, shape (n_samples, n_rows)
             Labels as of `cut`; the same for a seed on every platform.
         """
-        return _core.sample_partitions(
-            self.tree,
-            self._found,
-            check_count("n_samples", n_samples),
-            check_seed("random_state", random_state),
-        )
+        count, seed = check_count("n_samples", n_samples), check_seed("random_state", random_state)
+        self._check_memory(max_memory, "sample_partitions", n_samples=count)
+        return _core.sample_partitions(self.tree, self._found, count, seed)
 
     def path_entropy(self) -> NDArray[np.float64]:
         """How unsure each row's cluster is: entropy over the nodes above it, in nats, (n_rows,)."""
