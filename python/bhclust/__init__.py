@@ -10,6 +10,7 @@ from bhclust import _instruction_sets as _instruction_sets  # isort: skip
 from bhclust._build import BuildInfo, build_info
 from bhclust._core import Tree, __version__
 from bhclust.algorithms import bhc, rbhc, refine
+from bhclust.estimation import Estimate, estimate
 from bhclust.estimators import BHC, RBHC
 from bhclust.families import (
     BernoulliBeta,
@@ -43,6 +44,7 @@ __all__ = [
     "BernoulliBeta",
     "BuildInfo",
     "CategoricalDirichlet",
+    "Estimate",
     "Explanation",
     "ExponentialGamma",
     "Family",
@@ -64,6 +66,7 @@ __all__ = [
     "build_info",
     "curves",
     "datasets",
+    "estimate",
     "exact_log_evidence",
     "hurdle",
     "io",

@@ -978,6 +978,11 @@ def coclustering_pairs(
     first: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     second: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
 ) -> numpy.ndarray: ...
+def byte_size(bytes: typing.SupportsFloat | typing.SupportsIndex) -> str:
+    """
+    "1.5 GB".
+    """
+
 def compiler() -> str:
     """
     Compiled by.
@@ -1072,6 +1077,11 @@ def log_responsibilities(
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> numpy.ndarray: ...
+def machine_memory() -> float:
+    """
+    In bytes.
+    """
+
 def map_nodes(tree: Tree, posterior: TreePosterior) -> numpy.typing.NDArray[numpy.int64]: ...
 def nodes_at_count(
     tree: Tree, posterior: TreePosterior, n_clusters: typing.SupportsInt | typing.SupportsIndex

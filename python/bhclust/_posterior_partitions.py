@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust import _core
+from bhclust._memory import check_memory
 from bhclust._posterior_arrays import PosteriorArrays
 from bhclust.options import check_count, check_cut_options, check_seed, shown
 
@@ -17,7 +18,9 @@ __all__ = ["PosteriorPartitions"]
 class PosteriorPartitions(PosteriorArrays):
     """Pairs, counts, cuts and samples."""
 
-    def coclustering(self, i: Any = None, j: Any = None) -> Any:
+    def coclustering(
+        self, i: Any = None, j: Any = None, *, max_memory: float | str | None = None
+    ) -> Any:
         """Probability that rows are in one cluster.
 
         Parameters
@@ -26,6 +29,8 @@ class PosteriorPartitions(PosteriorArrays):
             Two numbers give one probability; two arrays of one length give one for each pair; an
             array ``i`` alone gives the block of all its pairs; none gives the full matrix, which is
             n_rows² numbers.
+        max_memory : int or str, optional
+            Bytes, or text such as ``"2 GB"``, that the full matrix may take.
 
         Returns
         -------
@@ -34,6 +39,7 @@ class PosteriorPartitions(PosteriorArrays):
         if i is None:
             if j is not None:
                 raise ValueError("j is given without i; coclustering(i, j) takes pairs of rows")
+            self._check_memory(max_memory, "coclustering")
             rows = np.arange(self.tree.n_leaves)
             return _core.coclustering(self.tree, self._found, rows, rows)
         first = self._rows("i", i)
@@ -51,6 +57,11 @@ class PosteriorPartitions(PosteriorArrays):
             self.tree, self._found, first.ravel(), second.ravel()
         ).reshape(first.shape)
         return float(flat) if flat.ndim == 0 else flat
+
+    def _check_memory(self, max_memory: Any, work: str, **more: int) -> None:
+        check_memory(
+            max_memory, work, self.family, self.tree.n_leaves, self._table.n_columns, **more
+        )
 
     def _rows(self, name: str, value: Any) -> NDArray[np.int64]:
         try:
@@ -132,20 +143,25 @@ class PosteriorPartitions(PosteriorArrays):
         nodes = self.cut_nodes(rule=rule, threshold=threshold, n_clusters=n_clusters)
         return _core.labels_of(self.tree, nodes)
 
-    def sample_partitions(self, n_samples: int = 1, *, random_state: int = 0) -> NDArray[np.int64]:
+    def sample_partitions(
+        self,
+        n_samples: int = 1,
+        *,
+        random_state: int = 0,
+        max_memory: float | str | None = None,
+    ) -> NDArray[np.int64]:
         """Independent exact samples from the posterior over the tree's partitions.
+
+        ``max_memory``: bytes, or text such as "2 GB", beyond which it is refused.
 
         Returns
         -------
         array of int, shape (n_samples, n_rows)
             Labels as of `cut`; the same for a seed on every platform.
         """
-        return _core.sample_partitions(
-            self.tree,
-            self._found,
-            check_count("n_samples", n_samples),
-            check_seed("random_state", random_state),
-        )
+        count, seed = check_count("n_samples", n_samples), check_seed("random_state", random_state)
+        self._check_memory(max_memory, "sample_partitions", n_samples=count)
+        return _core.sample_partitions(self.tree, self._found, count, seed)
 
     def path_entropy(self) -> NDArray[np.float64]:
         """How unsure each row's cluster is: entropy over the nodes above it, in nats, (n_rows,)."""

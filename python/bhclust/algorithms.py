@@ -7,6 +7,7 @@ from typing import Any
 
 from bhclust import _core
 from bhclust._core import Family, Tree
+from bhclust._memory import check_memory
 from bhclust.families import resolve_family
 from bhclust.options import (
     Progress,
@@ -28,6 +29,7 @@ def bhc(
     *,
     alpha: float = 1.0,
     n_threads: int | None = None,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Tree:
     """Greedy Bayesian hierarchical clustering, exact (Heller & Ghahramani 2005).
@@ -45,6 +47,9 @@ def bhc(
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
     n_threads : int, optional
         None: all cores. The tree does not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X, or text such as ``"2 GB"``: what would take more is refused before it
+        starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -63,9 +68,11 @@ def bhc(
     About n² scores; memory beyond the input grows as n_rows · n_columns.
     """
     table = as_table(X)
+    model = resolve_family(family, X)
+    check_memory(max_memory, "bhc", model, table.n_rows, table.n_columns)
     return _core.greedy_bhc(
         table,
-        resolve_family(family, X),
+        model,
         check_alpha(alpha),
         check_threads(n_threads),
         progress,
@@ -80,6 +87,7 @@ def rbhc(
     n_clusters: int | None = None,
     method: str = "nn-chain",
     n_threads: int | None = None,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Tree:
     """Relaxed BHC: the small-variance limit (Lee & Choi 2015), as a λ-forest.
@@ -101,6 +109,9 @@ def rbhc(
         reducible: always for `NormalKnownVariance`, nearly always for the others.
     n_threads : int, optional
         None: all cores. The forest does not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X, or text such as ``"2 GB"``: what would take more is refused before it
+        starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -121,9 +132,11 @@ def rbhc(
     check_choice("method", method, ("nn-chain", "greedy"))
     threshold = check_number("lam", lam)
     table = as_table(X)
+    model = resolve_family(family, X)
+    check_memory(max_memory, "rbhc", model, table.n_rows, table.n_columns)
     return _core.relaxed_bhc(
         table,
-        resolve_family(family, X),
+        model,
         threshold,
         0 if n_clusters is None else check_count("n_clusters", n_clusters),
         method,
@@ -140,6 +153,7 @@ def refine(
     alpha: float = 1.0,
     max_regrafts: int | None = None,
     max_seconds: float = math.inf,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Tree:
     """Raise a tree's evidence bound by local moves; it never falls.
@@ -162,6 +176,9 @@ def refine(
         0: interchanges only.
     max_seconds : float
         No further subtree is tried after so long; the tree then depends on the machine.
+    max_memory : int or str, optional
+        Bytes beyond X, or text such as ``"2 GB"``: what would take more is refused before it
+        starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -174,10 +191,12 @@ def refine(
     seconds = check_number("max_seconds", max_seconds)
     grown = as_tree(tree)
     table = as_table(X)
+    model = resolve_family(family, X)
+    check_memory(max_memory, "refine", model, table.n_rows, table.n_columns)
     return _core.refine(
         grown,
         table,
-        resolve_family(family, X),
+        model,
         check_alpha(alpha),
         budget,
         seconds,

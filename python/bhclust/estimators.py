@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._frames import frame_names, is_frame, rows_of
+from bhclust._memory import check_memory
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
@@ -447,6 +448,9 @@ class BHC(_TreeClusterer):
         Cut into this many clusters.
     n_threads : int, optional
         None: all cores. Results do not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X that fitting may take, or text such as ``"2 GB"``: what would take more is
+        refused before it starts. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total) while the tree is built.
 
@@ -479,6 +483,7 @@ class BHC(_TreeClusterer):
         threshold: float | None = None,
         n_clusters: int | None = None,
         n_threads: int | None = None,
+        max_memory: float | str | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.family = family
@@ -489,6 +494,7 @@ class BHC(_TreeClusterer):
         self.threshold = threshold
         self.n_clusters = n_clusters
         self.n_threads = n_threads
+        self.max_memory = max_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BHC:
@@ -530,8 +536,10 @@ class BHC(_TreeClusterer):
                 tree=self.tree,
                 fixed=fixed,
                 n_threads=threads,
+                max_memory=self.max_memory,
                 progress=progress,
             ).posterior
+        check_memory(self.max_memory, "bhc", family, table.n_rows, table.n_columns)
         concentration = 1.0 if alpha is None else alpha
         ways = growths(self.tree, table, family, n_threads=threads, progress=progress)
         grown = (
@@ -571,6 +579,9 @@ class RBHC(_TreeClusterer):
         Seed of the k-means of ``lam="auto"``.
     n_threads : int, optional
         None: all cores. Results do not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X that fitting may take, or text such as ``"2 GB"``: what would take more is
+        refused before it starts. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total) while the forest is built.
 
@@ -592,6 +603,7 @@ class RBHC(_TreeClusterer):
         alpha: float = 1.0,
         random_state: int = 0,
         n_threads: int | None = None,
+        max_memory: float | str | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.family = family
@@ -601,6 +613,7 @@ class RBHC(_TreeClusterer):
         self.alpha = alpha
         self.random_state = random_state
         self.n_threads = n_threads
+        self.max_memory = max_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RBHC:
@@ -629,6 +642,7 @@ class RBHC(_TreeClusterer):
                 n_clusters=self.n_clusters,
                 method=self.method,
                 n_threads=self.n_threads,
+                max_memory=self.max_memory,
                 progress=self.progress,
             )
             found = posterior(grown, table, family, alpha=alpha)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
+from bhclust._memory import check_memory
 from bhclust._posterior_evidence import PosteriorEvidence
 from bhclust._posterior_explanation import Explanation, PosteriorExplanation
 from bhclust._posterior_prediction import PosteriorPrediction
@@ -29,6 +30,7 @@ def posterior(
     alpha: float = 1.0,
     names: Sequence[str] | None = None,
     resolve: bool = False,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Posterior:
     """The posterior over the partitions that any binary tree allows.
@@ -48,6 +50,9 @@ def posterior(
     resolve : bool
         Join the children of a node of the Newick text with more than two, as at the root of an
         unrooted phylogeny, from left to right; else it is refused.
+    max_memory : int or str, optional
+        Bytes beyond the input, or text such as ``"2 GB"``: what would take more is refused before
+        it starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -68,6 +73,7 @@ def posterior(
     table = as_table(X)
     model = resolve_family(family, X)
     value = check_alpha(alpha)
+    check_memory(max_memory, "posterior", model, table.n_rows, table.n_columns)
     found = _core.posterior(grown, table, model, value, progress)
     return Posterior(grown, found, table, model)
 

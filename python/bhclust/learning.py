@@ -11,6 +11,7 @@ import numpy as np
 
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
+from bhclust._memory import check_memory
 from bhclust.algorithms import refine
 from bhclust.families import resolve_family
 from bhclust.growth import GROWTHS, Growth, growths
@@ -25,7 +26,7 @@ from bhclust.options import (
     check_seed,
     check_threads,
 )
-from bhclust.table import as_table
+from bhclust.table import as_table, rows_of
 from bhclust.trees import as_tree
 
 __all__ = ["Learned", "Step", "learn"]
@@ -67,6 +68,7 @@ def learn(
     max_regrafts: int = 200,
     random_state: int = 0,
     n_threads: int | None = None,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Learned:
     """Learn hyperparameters, the concentration and the tree from the evidence.
@@ -102,6 +104,9 @@ def learn(
         Seed of the draw of rows.
     n_threads : int, optional
         None: all cores. The result does not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond the input, or text such as ``"2 GB"``: what would take more is refused before
+        it starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total) of each tree grown; an exception raised in it ends the work.
 
@@ -129,6 +134,7 @@ def learn(
     seed = check_seed("random_state", random_state)
     table = as_table(X)
     start = resolve_family(family, X)
+    check_memory(max_memory, "learn", start, table.n_rows, table.n_columns)
     concentration = None if alpha is None else check_alpha(alpha)
     settings = _Settings(start, concentration, tuple(fixed), n_threads, progress)
     run = _Run(table, settings)
@@ -283,12 +289,7 @@ def _minimiser() -> Callable[..., Any]:
 def _drawn(table: Table, count: int, seed: int) -> Table:
     """Draw rows at random, in the order of the table."""
     rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:count])
-    if not table.is_sparse:
-        return Table.dense(np.ascontiguousarray(np.asarray(table.arrays)[rows]))
-    data, indices, indptr = table.arrays
-    kept = np.concatenate([np.arange(indptr[i], indptr[i + 1]) for i in rows])
-    starts = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])
-    return Table.csr(data[kept], indices[kept], starts, table.n_columns)
+    return rows_of(table, rows)
 
 
 def _maximise(

@@ -23,6 +23,7 @@ __all__ = [
     "kept",
     "names_as_numbers",
     "refuse_other_forms",
+    "rows_of",
 ]
 
 
@@ -63,6 +64,16 @@ def kept(table: Table) -> Table:
     if table.is_sparse or not cells.flags.writeable:
         return table
     return Table.dense(_sealed(cells.copy()))
+
+
+def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
+    """Copy some rows to a table of their own."""
+    if not table.is_sparse:
+        return Table.dense(np.ascontiguousarray(np.asarray(table.arrays)[rows]))
+    data, indices, indptr = table.arrays
+    kept = np.concatenate([np.arange(indptr[i], indptr[i + 1]) for i in rows])
+    starts = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])
+    return Table.csr(data[kept], indices[kept], starts, table.n_columns)
 
 
 def column_names(X: Any) -> list[str] | None:

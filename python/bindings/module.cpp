@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include <bhclust/detail/memory.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/version.hpp>
@@ -29,6 +30,8 @@ PYBIND11_MODULE(_core, m) {
   m.def(
       "all_threads", [] { return bhclust::detail::thread_team(0).size(); },
       "What n_threads=None takes.");
+  m.def("machine_memory", &bhclust::detail::machine_memory, "In bytes.");
+  m.def("byte_size", &bhclust::detail::byte_size, pybind11::arg("bytes"), "\"1.5 GB\".");
   bhclust::python::register_table(m);
   bhclust::python::register_families(m);
   bhclust::python::register_tree(m);

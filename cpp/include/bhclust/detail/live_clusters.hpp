@@ -84,7 +84,7 @@ class live_clusters {
   [[nodiscard]] neighbour nearest(index_t of, index_t end, const Cost& cost) {
     store_.load(query_, slot(of));
     const index_t blocks = (end + block - 1) / block;
-    if (team_.size() == 1 || nanoseconds_ * static_cast<double>(end) < worth_sharing) {
+    if (!worth_threads(end)) {
       const auto start = std::chrono::steady_clock::now();
       const neighbour best = search_here(query_, end, cost);
       learn_speed(start, end);
@@ -140,6 +140,7 @@ class live_clusters {
   static constexpr index_t block = 1024;
   /// A fork and join is worth its while for searches longer than this.
   static constexpr double worth_sharing = 200e3;
+  static constexpr int first_searches = 16;
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
 
@@ -195,11 +196,23 @@ class live_clusters {
     return best;
   }
 
-  /// A running mean of the time of a score; it only decides who computes, never what.
+  /// The time of a score: the least of the first searches, then a running mean, to which a search
+  /// counts as twice the mean at most: one that another process held up says nothing. It only
+  /// decides who computes, never what.
   void learn_speed(std::chrono::steady_clock::time_point start, index_t scores) {
     if (scores < 64) return;
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
-    nanoseconds_ += 0.1 * (spent.count() / static_cast<double>(scores) - nanoseconds_);
+    const double a_score = spent.count() / static_cast<double>(scores);
+    if (timed_ < first_searches) {
+      nanoseconds_ = timed_++ == 0 ? a_score : std::min(nanoseconds_, a_score);
+    } else {
+      nanoseconds_ += 0.1 * (std::min(a_score, 2.0 * nanoseconds_) - nanoseconds_);
+    }
+  }
+
+  [[nodiscard]] bool worth_threads(index_t scores) const noexcept {
+    return team_.size() > 1 && timed_ >= first_searches &&
+           nanoseconds_ * static_cast<double>(scores) >= worth_sharing;
   }
 
   Store store_;
@@ -213,6 +226,7 @@ class live_clusters {
   std::vector<double> gains_;
   std::vector<neighbour> found_;
   double nanoseconds_ = 0.0;
+  int timed_ = 0;
 };
 
 }  // namespace bhclust::detail
