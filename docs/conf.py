@@ -1,5 +1,6 @@
 """How Sphinx builds the documentation: `make docs`. Nothing is fetched from the network."""
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -75,7 +76,14 @@ def _defaults(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: 
         lines[:0] = [f"``{obj.__name__}({_without_types(made[1])})``", ""]
 
 
+def _as_it_is(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
+    # Napoleon takes what stands before a colon for the type of a property.
+    if what == "property":
+        lines[:] = [*inspect.cleandoc(obj.__doc__).splitlines(), ""]
+
+
 def setup(app: Any) -> None:
     """Connect the above."""
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-process-docstring", _defaults)
+    app.connect("autodoc-process-docstring", _as_it_is, priority=900)
