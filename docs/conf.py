@@ -1,5 +1,6 @@
 """How Sphinx builds the documentation: `make docs`. Nothing is fetched from the network."""
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -56,24 +57,33 @@ plot_apply_rcparams = True
 plot_basedir = str(Path(__file__).parent / "figures")
 
 
-def _signature(
-    _app: Any,
-    what: str,
-    _name: str,
-    obj: Any,
-    _options: Any,
-    signature: str | None,
-    returns: str | None,
-) -> tuple[str, str | None] | None:
-    """Of what pybind11 made: keywords with their defaults, without types and self."""
-    told = obj.__init__.__doc__ if what == "class" else signature
-    made = re.match(r"(?:__init__)?\((self: [\w.]+(?:, )?)(.*?)\)(?: -> (.*))?(?:\n|$)", told or "")
-    if not made:
+def _without_types(arguments: str) -> str:
+    """Of a signature that pybind11 wrote: keywords with their defaults, without self."""
+    return re.sub(r": [^=]*? = ", "=", re.sub(r"^self: [\w.]+(, )?", "", arguments))
+
+
+def _signature(*event: Any) -> tuple[str, str | None] | None:
+    signature, returns = event[-2:]
+    if not signature or not signature.startswith("(self: "):
         return None
-    keywords = re.sub(r": [^=]*? = ", "=", made[2])
-    return f"({keywords})", None if what == "class" else made[3] or returns
+    return f"({_without_types(signature[1:-1])})", returns
+
+
+def _defaults(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
+    # Sphinx takes no signature of a class from the event above where it finds none itself.
+    made = re.match(r"__init__\((self: .*)\) -> None", obj.__init__.__doc__ or "")
+    if what == "class" and made and " = " in made[1]:
+        lines[:0] = [f"``{obj.__name__}({_without_types(made[1])})``", ""]
+
+
+def _as_it_is(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
+    # Napoleon takes what stands before a colon for the type of a property.
+    if what == "property":
+        lines[:] = [*inspect.cleandoc(obj.__doc__).splitlines(), ""]
 
 
 def setup(app: Any) -> None:
     """Connect the above."""
     app.connect("autodoc-process-signature", _signature)
+    app.connect("autodoc-process-docstring", _defaults)
+    app.connect("autodoc-process-docstring", _as_it_is, priority=900)

@@ -44,7 +44,9 @@ def runs(page: Path) -> Iterator[tuple[re.Match[str], str]]:
         for block in _BLOCK.finditer(text):
             printed = io.StringIO()
             if block["kind"] == "console":
-                _run_commands(block["code"])
+                # Those of the README are in the tests of the command line.
+                if page.name != "README.md":
+                    _run_commands(block["code"])
             else:
                 line = text.count("\n", 0, block.start("code"))
                 code = compile("\n" * line + block["code"], str(page), "exec")

@@ -105,11 +105,10 @@ def say_how_many(post: bhclust.Posterior, labels: np.ndarray, most: int = 200) -
 
 def say_agreement(what: str, tree: object, cuts: dict[str, np.ndarray], y: np.ndarray) -> None:
     """How well a tree and cuts of it agree with known classes."""
-    parts = [f"dendrogram purity {dendrogram_purity(tree, y):.2f}"]
+    print(f"{what}: dendrogram purity {dendrogram_purity(tree, y):.2f}")
     for cut, labels in cuts.items():
         ari, pure = adjusted_rand_index(labels, y), purity(labels, y)
-        parts.append(f"{cut}: ARI {ari:.2f}, purity {pure:.2f}")
-    print(f"{what}: {'; '.join(parts)}")
+        print(f"  {cut}: ARI {ari:.2f}, purity {pure:.2f}")
 
 
 def say_ward(features: np.ndarray, y: np.ndarray, k: int, what: str = "Ward") -> None:
