@@ -23,7 +23,6 @@ _FOREIGN = (
     (b"BZh", "packed by bzip2", "unpack it first"),
     (b"\xfd7zXZ\x00", "packed by xz", "unpack it first"),
     (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it first"),
-    (b"PAR1", "a Parquet file", "save it as CSV"),
     (b"%PDF", "a PDF document", "save the table as CSV"),
 )
 # In order of preference where several separators fit equally well: a comma may be a decimal comma.
