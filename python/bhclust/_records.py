@@ -74,14 +74,16 @@ class Records:
     notes: list[str]
 
 
-def read_records(path: str | os.PathLike[str], *, header: bool | None = None) -> Records:
+def read_records(
+    path: str | os.PathLike[str], *, header: bool | None = None, separator: str | None = None
+) -> Records:
     """Read a table as text; `header` says whether the first line names the columns, if known."""
     name = os.fsdecode(path)
     notes: list[str] = []
     text = _decode(name, _unpack(name, _read(name)), notes)
     if not text.strip():
         raise ValueError(f"{name}: the file is empty; a table with a line for each row is needed")
-    separator = _separator(text)
+    separator = separator or _separator(text)
     rows, lines = _split(name, text, separator)
     rows, lines, numbers = _without_blank(rows, lines, notes)
     if not rows:

@@ -47,6 +47,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a file is where a folder is to be; name another folder",
     errno.EEXIST: "a file is where a folder is to be; name another folder",
 }
+_COMMAS = "numbers are read with decimal commas"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class Table:
         pandas and R number rows so.
     lines : list of int
         For each row the line of the file that it begins in; the first line of the file is 1.
+    dialect : str
+        How a file of text was taken apart: its separator and decimal sign, in words.
     """
 
     path: str
@@ -87,6 +90,7 @@ class Table:
     notes: tuple[str, ...]
     numbers: Sequence[int] = ()
     lines: Sequence[int] = ()
+    dialect: str = ""
 
     @property
     def row_names(self) -> list[str]:
@@ -118,6 +122,8 @@ def read_table(
     target: str | None = None,
     names: str | None = None,
     header: bool | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> Table:
     """Read a table from a file and find out what its columns hold.
 
@@ -165,6 +171,10 @@ def read_table(
         The column with the names of the rows.
     header : bool, optional
         Whether the first line names the columns; found out by default.
+    separator : str, optional
+        The one character between cells; found out by default, and told in `Table.dialect`.
+    decimal : {".", ","}, optional
+        The decimal sign; found out by default.
 
     Returns
     -------
@@ -182,10 +192,14 @@ def read_table(
         _only_a_family(path, columns=columns, ignore=ignore, target=target, names=names)
         return _table_of(read_matrix(path, family=family))
     source = _parquet(path) if _is_parquet(path) else None
-    records = read_records(path, header=header) if source is None else source[0]
+    _check_dialect(separator, decimal)
+    if source is None:
+        records = read_records(path, header=header, separator=separator)
+    else:
+        records = source[0]
     asked = dict(columns or {})
     _check_options(records, family, asked, ignore, target, names)
-    cells, notes = _cells(records) if source is None else (source[1], [])
+    cells, notes = _cells(records, decimal) if source is None else (source[1], [])
     kept = [name for name in records.header if name not in ignore and name != target]
     names = names or name_column([cells[name] for name in kept if name not in asked])
     used: dict[str, Column] = {}
@@ -220,6 +234,7 @@ def read_table(
         notes=(*records.notes, *notes),
         numbers=records.numbers,
         lines=records.lines,
+        dialect=_dialect(records, notes),
     )
 
 
@@ -352,9 +367,34 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     return f"its columns are {listed}"
 
 
-def _cells(records: Records) -> tuple[dict[str, Cells], list[str]]:
+def _check_dialect(separator: Any, decimal: Any) -> None:
+    if separator is not None and (
+        not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n'
+    ):
+        raise ValueError(
+            f"separator is {separator!r}; it must be one character, such as ',' or '\\t'"
+        )
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal is {decimal!r}; it must be '.' or ','")
+
+
+def _dialect(records: Records, notes: Sequence[str]) -> str:
+    if not records.separator:
+        return ""
+    names = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
+    sign = names.get(records.separator, repr(records.separator))
+    return f"cells between {sign}, decimal {'commas' if _COMMAS in notes else 'points'}"
+
+
+def _cells(records: Records, decimal_sign: str | None) -> tuple[dict[str, Cells], list[str]]:
     texts = dict(zip(records.header, zip(*records.rows, strict=True), strict=True))
-    commas = [name for name, cells in texts.items() if uses_decimal_comma(cells, records.separator)]
+    commas = [
+        name
+        for name, cells in texts.items()
+        if decimal_sign != "." and uses_decimal_comma(cells, records.separator)
+    ]
+    if decimal_sign == "," and not commas:
+        commas = list(records.header)
     decimal = "," if commas else "."
     cells = {
         name: Cells(records.path, name, column, records.lines, decimal)
@@ -363,7 +403,7 @@ def _cells(records: Records) -> tuple[dict[str, Cells], list[str]]:
     if not commas:
         return cells, []
     _refuse_two_decimal_signs(cells, commas[0])
-    return cells, ["numbers are read with decimal commas"]
+    return cells, [_COMMAS]
 
 
 def _refuse_two_decimal_signs(cells: Mapping[str, Cells], comma_column: str) -> None:

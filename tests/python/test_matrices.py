@@ -202,3 +202,22 @@ def test_what_is_no_matrix(tmp_path: Path) -> None:
     np.save(tmp_path / "c.npy", COUNTS)
     with pytest.raises(ValueError, match=r"names: .* holds one matrix"):
         read_table(tmp_path / "c.npy", names="id")
+
+
+def test_the_dialect_is_told_and_can_be_corrected(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a;b\n1,250;x\n3,500;y\n4,750;x\n8,125;y\n")
+    found = read_table(path)
+    assert found.dialect == "cells between semicolons, decimal commas"
+    assert found.columns["a"].values.tolist() == [1.25, 3.5, 4.75, 8.125]
+    path.write_text("a b,c\n1.5 x,1\n2.5 y,1\n3.5 x,1\n9.5 y,1\n")
+    found = read_table(path, separator=" ")
+    assert found.columns["a"].values.tolist() == [1.5, 2.5, 3.5, 9.5]
+    assert found.dialect == "cells between ' ', decimal points"
+    with pytest.raises(ValueError, match="separator is ';;'; it must be one character"):
+        read_table(path, separator=";;")
+    with pytest.raises(ValueError, match="decimal is ' '; it must be"):
+        read_table(path, decimal=" ")
+    path.write_text("a;b\n1,250;x\n3,500;y\n")
+    with pytest.raises(ValueError, match="looks like a number but cannot be read"):
+        read_table(path, decimal=".")
