@@ -35,7 +35,7 @@ from bhclust.learning import Learned, learn
 from bhclust.model_file import load, save
 
 if TYPE_CHECKING:
-    from bhclust import curves, datasets, io, metrics, plot
+    from bhclust import curves, datasets, export, io, metrics, plot
     from bhclust._report import report
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "datasets",
     "estimate",
     "exact_log_evidence",
+    "export",
     "hurdle",
     "io",
     "lambda_heuristic",
@@ -85,7 +86,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Modules that need more than NumPy are loaded when they are asked for."""
-    if name in ("curves", "datasets", "io", "metrics", "plot"):
+    if name in ("curves", "datasets", "export", "io", "metrics", "plot"):
         import importlib
 
         return importlib.import_module(f"bhclust.{name}")

@@ -123,6 +123,14 @@ def _alternatives(column: Column) -> list[Column]:
             told = tuple(f"{level:.0f}" for level in levels)
             others.append(replace(column, family="categorical", values=codes, levels=told))
         return others
+    if column.family == "categorical" and all(map(str.isdecimal, column.levels)):
+        levels = np.array(column.levels, dtype=np.float64)
+        if levels[0] > 1:
+            return []
+        counts = np.full(len(column.values), np.nan)
+        counts[~np.isnan(column.values)] = levels[present.astype(np.int64)]
+        plain = replace(column, values=counts, levels=())
+        return [replace(plain, family=family) for family in ("poisson", "geometric")]
     if column.family == "gaussian-diag" and present.min() > 0:
         return [replace(column, family="exponential")]
     return []

@@ -26,7 +26,6 @@ _FOREIGN = (
     (b"BZh", "packed by bzip2", "unpack it first"),
     (b"\xfd7zXZ\x00", "packed by xz", "unpack it first"),
     (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it first"),
-    (b"PAR1", "a Parquet file", "save it as CSV"),
     (b"%PDF", "a PDF document", "save the table as CSV"),
 )
 # In order of preference where several separators fit equally well: a comma may be a decimal comma.
@@ -79,7 +78,11 @@ class Records:
 
 
 def read_records(
-    path: str | os.PathLike[str], *, header: bool | None = None, are_series: bool = False
+    path: str | os.PathLike[str],
+    *,
+    header: bool | None = None,
+    separator: str | None = None,
+    are_series: bool = False,
 ) -> Records:
     """Read a table as text.
 
@@ -91,7 +94,7 @@ def read_records(
     text = _decode(name, _unpack(name, _read(name)), notes)
     if not text.strip():
         raise ValueError(f"{name}: the file is empty; a table with a line for each row is needed")
-    separator = _separator(text)
+    separator = separator or _separator(text)
     rows, lines = _split(name, text, separator)
     rows, lines, numbers = _without_blank(rows, lines, notes)
     if not rows:

@@ -166,16 +166,18 @@ class ArrayCells(Cells):
         such as "", are missing.
     key : str or int
         Its name or number.
+    path : str
+        What messages call the table.
     """
 
-    def __init__(self, values: NDArray[Any], key: Any) -> None:
+    def __init__(self, values: NDArray[Any], key: Any, *, path: str = "X") -> None:
         self.key = key
         self._numbers = _all_numbers(values)
         if self._numbers is None:
             texts = list(map(cell_text, values.tolist()))
-            super().__init__("X", str(key), texts, range(len(texts)), ".")
+            super().__init__(path, str(key), texts, range(len(texts)), ".")
             return
-        self.path, self.name, self.decimal = "X", str(key), "."
+        self.path, self.name, self.decimal = path, str(key), "."
         self.texts, self.lines = _Texts(self._numbers), range(len(values))
         self.present = np.flatnonzero(~np.isnan(self._numbers)).tolist()
         self._parsed = self._numbers[self.present]
@@ -184,7 +186,7 @@ class ArrayCells(Cells):
     def fail(self, place: int, what: str) -> ValueError:
         """Make the error for one cell."""
         return ValueError(
-            f"X: row {place}, column {self.key!r}: '{shown(self.texts[place])}' {what}"
+            f"{self.path}: row {place}, column {self.key!r}: '{shown(self.texts[place])}' {what}"
         )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from ._choice import likelier
 from ._records import Records, is_missing, read_records, shown, shown_path
 from ._sniff import (
     FAMILIES,
+    ArrayCells,
     Cells,
     Column,
     free_text,
@@ -32,9 +34,10 @@ from ._sniff import (
     uses_decimal_comma,
 )
 from .families import HURDLE
+from .matrices import Matrix, is_matrix_file, read_matrix
 from .table import names_as_numbers
 
-__all__ = ["Column", "OutputFiles", "Table", "read_table"]
+__all__ = ["Column", "Matrix", "OutputFiles", "Table", "read_matrix", "read_table"]
 
 _REMEDIES = {
     errno.EACCES: "name a folder that you may write to",
@@ -46,6 +49,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a file is where a folder is to be; name another folder",
     errno.EEXIST: "a file is where a folder is to be; name another folder",
 }
+_COMMAS = "numbers are read with decimal commas"
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ class Table:
     times : list of float
         Of a table of time series the times of its columns; else empty. Their family is
         ``GaussianProcess.from_data(table.data, times=table.times)``.
+    dialect : str
+        How a file of text was taken apart: its separator and decimal sign, in words.
     """
 
     path: str
@@ -90,6 +96,7 @@ class Table:
     numbers: Sequence[int] = ()
     lines: Sequence[int] = ()
     times: Sequence[float] = ()
+    dialect: str = ""
 
     @property
     def row_names(self) -> list[str]:
@@ -122,8 +129,13 @@ def read_table(
     names: str | None = None,
     header: bool | None = None,
     times: Sequence[float] | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> Table:
-    """Read a table from a CSV or TSV file and find out what its columns hold.
+    """Read a table from a file and find out what its columns hold.
+
+    CSV and TSV, Parquet, and the files of one matrix that `read_matrix` knows: these are told by
+    their content, whatever they are called. The rest speaks of CSV and TSV.
 
     The file may be packed by gzip, begin with a byte-order mark, be encoded in UTF-8, UTF-16 or
     Windows-1252, and separate its cells by commas, semicolons, tabs or bars; numbers may have
@@ -135,8 +147,10 @@ def read_table(
     - categories (``categorical``) where it holds at most 30 different texts, each about twice or
       more, or at most 10 different whole numbers, each about three times or more, which leave a
       number out or do not begin at 0;
-    - counts (``poisson``) where it holds other whole numbers that begin at 0 or 1 and end by 1000;
-    - measurements (``gaussian-diag``) where it holds other numbers, and those with a spike at zero
+    - counts (``poisson``, or ``geometric`` or ``categorical`` where the evidence of a quick tree is
+      for these) where it holds other whole numbers that begin at 0 or 1 and end by 1000;
+    - measurements (``gaussian-diag``, or by that evidence ``exponential``, or ``gaussian`` where
+      columns are correlated) where it holds other numbers, and those with a spike at zero
       (``hurdle``) where zeros stand out: whether a cell is zero, and what it is if not;
     - names of the rows where its name is ``id``, ``name`` or the like and its values differ, or
       where it is the first column of texts that all differ.
@@ -169,6 +183,10 @@ def read_table(
         With ``family="time-series"`` the time of each column that is not set aside; by default the
         names of these where all are numbers, and else 0, 1, 2, …. A first line whose numbers rise
         is then taken for names, unless most lines rise.
+    separator : str, optional
+        The one character between cells; found out by default, and told in `Table.dialect`.
+    decimal : {".", ","}, optional
+        The decimal sign; found out by default.
 
     Returns
     -------
@@ -182,10 +200,20 @@ def read_table(
         does not fit its column, if an option names an unknown column or family, or if two options
         name the same column.
     """
-    records = read_records(path, header=header, are_series=family == "time-series")
+    if is_matrix_file(path):
+        _only_a_family(path, columns=columns, ignore=ignore, target=target, names=names)
+        return _table_of(read_matrix(path, family=family))
+    source = _parquet(path) if _is_parquet(path) else None
+    _check_dialect(separator, decimal)
+    if source is None:
+        records = read_records(
+            path, header=header, separator=separator, are_series=family == "time-series"
+        )
+    else:
+        records = source[0]
     asked = dict(columns or {})
     _check_options(records, family, asked, ignore, target, names)
-    cells, notes = _cells(records)
+    cells, notes = _cells(records, decimal) if source is None else (source[1], [])
     kept = [name for name in records.header if name not in ignore and name != target]
     names = names or name_column([cells[name] for name in kept if name not in asked])
     used: dict[str, Column] = {}
@@ -230,6 +258,7 @@ def read_table(
         numbers=records.numbers,
         lines=records.lines,
         times=series,
+        dialect=_dialect(records, notes),
     )
 
 
@@ -255,6 +284,77 @@ def _times(names: Sequence[str], given: Sequence[float] | None) -> tuple[list[fl
 
 def _few(texts: Sequence[str]) -> str:
     return ", ".join(map(shown, texts[:8])) + (", …" if len(texts) > 8 else "")
+
+
+def _only_a_family(path: str | os.PathLike[str], **options: Any) -> None:
+    """Refuse options that speak of columns where the file is one matrix."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise ValueError(
+            f"{given[0]}: {os.fsdecode(path)} holds one matrix, whose columns are all of one kind; "
+            "leave it out"
+        )
+
+
+def _table_of(matrix: Matrix) -> Table:
+    return Table(
+        path=matrix.path,
+        n_rows=matrix.data.shape[0],
+        columns=matrix.as_columns(),
+        set_aside={},
+        names=matrix.names,
+        target=None,
+        notes=matrix.notes,
+        numbers=range(1, matrix.data.shape[0] + 1),
+        lines=range(1, matrix.data.shape[0] + 1),
+    )
+
+
+def _is_parquet(path: str | os.PathLike[str]) -> bool:
+    try:
+        # A pipe can be read but once.
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1"
+    except (OSError, ValueError):
+        return False
+
+
+def _parquet(path: str | os.PathLike[str]) -> tuple[Records, dict[str, Cells]]:
+    """The columns of a Parquet file; its rows have numbers, and no lines."""
+    name = os.fsdecode(path)
+    try:
+        from pyarrow import lib, parquet
+    except ImportError:
+        raise ImportError(
+            f'{name}: Parquet files need pyarrow: pip install "bhclust[parquet]"'
+        ) from None
+    try:
+        found = parquet.read_table(name)
+    except (lib.ArrowException, OSError) as error:
+        told = " ".join(str(error).split())
+        raise ValueError(f"{name}: the Parquet file is damaged: {told}") from None
+    if not found.num_rows or not found.num_columns:
+        raise ValueError(f"{name}: the file has no rows or no columns")
+    header = list(found.column_names)
+    if len(set(header)) < len(header):
+        raise ValueError(f"{name}: two columns share a name; rename one: {', '.join(header[:20])}")
+    cells: dict[str, Cells] = {
+        key: ArrayCells(_arrow_values(found.column(j)), key, path=name)
+        for j, key in enumerate(header)
+    }
+    numbers = list(range(1, found.num_rows + 1))
+    empty: list[list[str]] = [[] for _ in numbers]
+    return Records(name, header, empty, numbers, numbers, "", []), cells
+
+
+def _arrow_values(column: Any) -> NDArray[Any]:
+    if not column.null_count:
+        values = np.asarray(column.to_numpy())
+        if values.dtype.kind in "biuf":
+            return values
+    return np.array([*column.to_pylist(), None], dtype=object)[:-1]
 
 
 def _why_not(cells: Cells) -> str:
@@ -314,9 +414,34 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     return f"its columns are {_few(known)}"
 
 
-def _cells(records: Records) -> tuple[dict[str, Cells], list[str]]:
+def _check_dialect(separator: Any, decimal: Any) -> None:
+    if separator is not None and (
+        not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n'
+    ):
+        raise ValueError(
+            f"separator is {separator!r}; it must be one character, such as ',' or '\\t'"
+        )
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal is {decimal!r}; it must be '.' or ','")
+
+
+def _dialect(records: Records, notes: Sequence[str]) -> str:
+    if not records.separator:
+        return ""
+    names = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
+    sign = names.get(records.separator, repr(records.separator))
+    return f"cells between {sign}, decimal {'commas' if _COMMAS in notes else 'points'}"
+
+
+def _cells(records: Records, decimal_sign: str | None) -> tuple[dict[str, Cells], list[str]]:
     texts = dict(zip(records.header, zip(*records.rows, strict=True), strict=True))
-    commas = [name for name, cells in texts.items() if uses_decimal_comma(cells, records.separator)]
+    commas = [
+        name
+        for name, cells in texts.items()
+        if decimal_sign != "." and uses_decimal_comma(cells, records.separator)
+    ]
+    if decimal_sign == "," and not commas:
+        commas = list(records.header)
     decimal = "," if commas else "."
     cells = {
         name: Cells(records.path, name, column, records.lines, decimal)
@@ -325,7 +450,7 @@ def _cells(records: Records) -> tuple[dict[str, Cells], list[str]]:
     if not commas:
         return cells, []
     _refuse_two_decimal_signs(cells, commas[0])
-    return cells, ["numbers are read with decimal commas"]
+    return cells, [_COMMAS]
 
 
 def _refuse_two_decimal_signs(cells: Mapping[str, Cells], comma_column: str) -> None:

@@ -14,8 +14,11 @@ import pytest
 
 import bhclust
 
-OPTIONAL = ("scipy", "sklearn", "matplotlib", "pandas", "polars", "click", "rich", "PIL")
-MODULES = ("curves", "datasets", "io", "metrics", "plot")
+OPTIONAL = (
+    *("scipy", "sklearn", "matplotlib", "pandas", "polars", "click", "rich", "PIL"),
+    *("narwhals", "pyarrow", "anndata", "safetensors", "networkx"),
+)
+MODULES = ("curves", "datasets", "export", "io", "metrics", "plot")
 LAZY = ("report",)
 VALUES = [name for name in bhclust.__all__ if name not in (*MODULES, "__version__")]
 CLASSES = [name for name in VALUES if inspect.isclass(getattr(bhclust, name))]
