@@ -54,16 +54,26 @@ constexpr shape tie_free[] = {shape::normal,  shape::mixture, shape::uniform, sh
 double cell(shape kind, index_t i, index_t j, random_source& random) {
   const auto at_row = static_cast<double>(i);
   switch (kind) {
-    case shape::normal: return random.normal();
-    case shape::mixture: return random.normal() + 20.0 * static_cast<double>((i * (j + 3)) % 7);
-    case shape::uniform: return random.uniform();
-    case shape::line: return j == 0 ? std::pow(at_row, 1.5) : 0.0;
-    case shape::ties: return static_cast<double>(random.below(40));
-    case shape::grid: return static_cast<double>(j == 0 ? i % 23 : j == 1 ? i / 23 : 0);
-    case shape::copies: return static_cast<double>((i * i + 7 * j) % 11) * 0.37;
-    case shape::outlier: return i == 5 ? 1e8 : random.normal();
-    case shape::offset: return 1e6 + random.normal();
-    case shape::tiny: return 1e-60 * random.normal();
+    case shape::normal:
+      return random.normal();
+    case shape::mixture:
+      return random.normal() + 20.0 * static_cast<double>((i * (j + 3)) % 7);
+    case shape::uniform:
+      return random.uniform();
+    case shape::line:
+      return j == 0 ? std::pow(at_row, 1.5) : 0.0;
+    case shape::ties:
+      return static_cast<double>(random.below(40));
+    case shape::grid:
+      return static_cast<double>(j == 0 ? i % 23 : j == 1 ? i / 23 : 0);
+    case shape::copies:
+      return static_cast<double>((i * i + 7 * j) % 11) * 0.37;
+    case shape::outlier:
+      return i == 5 ? 1e8 : random.normal();
+    case shape::offset:
+      return 1e6 + random.normal();
+    case shape::tiny:
+      return 1e-60 * random.normal();
   }
   return 0.0;
 }

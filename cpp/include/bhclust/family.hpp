@@ -42,7 +42,8 @@
 ///                                     // what each column adds to log_marginal(t), which is their
 ///                                     // sum; `order` (nullptr: as they are) is for families whose
 ///                                     // terms are given those of the columns before  [no explain]
-///     std::vector<double> ward_units() const; // where d* without missing cells is n_a n_b / (n_a +
+///     std::vector<double> ward_units() const; // where d* without missing cells is n_a n_b / (n_a
+///     +
 ///                                     // n_b) ‖ȳ_a - ȳ_b‖²: the units y of the columns   [none]
 ///     template <class Score> class store;     // fast rows of scores      [cluster_store]
 ///

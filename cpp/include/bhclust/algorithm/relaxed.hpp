@@ -20,8 +20,8 @@ namespace bhclust {
 enum class relaxed_method {
   automatic,  ///< rounds where they can be had, else the chain
   rounds,     ///< all reciprocal nearest neighbours at once: Ward's cost without missing cells only
-  nn_chain,  ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
-  greedy,    ///< the smallest d* of all pairs at every step: the reference
+  nn_chain,   ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
+  greedy,     ///< the smallest d* of all pairs at every step: the reference
 };
 
 struct relaxed_options {

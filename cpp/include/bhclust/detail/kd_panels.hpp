@@ -21,6 +21,23 @@
 
 namespace bhclust::detail {
 
+/// Floats that begin a cache line, so that no vector of them lies across two.
+class line_of_floats {
+ public:
+  void resize(index_t n) {
+    held_.assign(static_cast<std::size_t>(n) + line, 0.0F);
+    const auto past = reinterpret_cast<std::uintptr_t>(held_.data()) / sizeof(float) % line;
+    first_ = past == 0 ? 0 : line - past;
+  }
+  [[nodiscard]] float* data() noexcept { return held_.data() + first_; }
+  [[nodiscard]] const float* data() const noexcept { return held_.data() + first_; }
+
+ private:
+  static constexpr std::size_t line = 64 / sizeof(float);
+  std::vector<float> held_;
+  std::size_t first_ = 0;
+};
+
 /// Slots in panels of 48. A panel holds float32 coordinates counted from its own centre and 1/n,
 /// which find what may be near; every such cluster is scored again in float64 from differences, so
 /// that results depend on neither the panels nor the instruction set.
@@ -41,12 +58,11 @@ class kd_panels {
     const index_t count = (clusters_.slots() + width - 1) / width;
     if (count != panels()) lay_out(count);
     constexpr index_t share = 64;
-    team.run(
-        (count + share - 1) / share,
-        [&](int, index_t c) {
-          for (index_t p = c * share; p < std::min(count, (c + 1) * share); ++p) fill(p);
-        },
-        [&] { progress.tick(); });
+    team.run((count + share - 1) / share,
+             [&](int, index_t c) {
+               for (index_t p = c * share; p < std::min(count, (c + 1) * share); ++p) fill(p);
+             },
+             [&] { progress.tick(); });
     for (index_t b = boxes() - 1; b >= 0; --b) enclose(b);
   }
 
@@ -68,15 +84,18 @@ class kd_panels {
     for (; !path_.empty(); path_.pop_back()) enclose(path_.back());
   }
 
-  /// Searches for up to `width` clusters of one panel together.
+  /// Searches for some clusters together, panel by panel, so that they share what is in the cache.
   class search {
    public:
     explicit search(const kd_panels& index)
-        : index_(index),
-          x_(at(width * index.d_)),
-          q_(at(index.d_)) {}
+        : index_(index), x_(at(most * index.d_)), q_(at(index.d_)) {}
 
-    void clear() noexcept { count_ = 0; }
+    void clear() noexcept {
+      count_ = 0;
+      own_.clear();
+    }
+    /// Whether there is no room for another panel of queries.
+    [[nodiscard]] bool full() const noexcept { return count_ + width > most; }
     [[nodiscard]] index_t size() const noexcept { return count_; }
     [[nodiscard]] index_t slot(index_t i) const noexcept { return query_[at(i)].slot; }
     [[nodiscard]] const short_list& found(index_t i) const noexcept { return query_[at(i)].list; }
@@ -85,27 +104,28 @@ class kd_panels {
     void add(index_t slot, const short_list& known) {
       query_[at(count_)] = {slot, known};
       const double* mean = index_.clusters_.mean(slot);
-      double* to = x_.data() + count_ / lanes::count * lanes::count * index_.d_ +
-                   count_ % lanes::count;
+      double* to =
+          x_.data() + count_ / lanes::count * lanes::count * index_.d_ + count_ % lanes::count;
       for (index_t j = 0; j < index_.d_; ++j) to[j * lanes::count] = mean[j];
       inverse_[at(count_)] = 1.0 / index_.clusters_.size(slot);
       bound_[at(count_)] = known.beyond();
+      if (own_.empty() || own_.back().panel != panel_of(slot)) own_.push_back({panel_of(slot), 0});
+      own_.back().queries |= std::uint64_t{1} << count_;
       ++count_;
     }
 
-    /// Completes the lists; returns how many panels were looked into, a query at a time. `flat`: all
-    /// of them, without boxes.
+    /// Completes the lists; returns how many panels were looked into, a query at a time. `flat`:
+    /// all of them, without boxes.
     index_t run(bool flat) {
       scanned_ = 0;
       pad();
-      const index_t own = panel_of(slot(0));
-      const std::uint64_t all = count_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count_) - 1;
-      scan(own, all);
+      for (const auto& own : own_) scan(own.panel, own.queries);
+      std::uint64_t all = 0;
+      for (const auto& own : own_) all |= own.queries;
       if (flat) {
-        for (index_t p = own + 1; p < index_.panels(); ++p) scan(p, all);
-        for (index_t p = own - 1; p >= 0; --p) scan(p, all);
+        for (index_t p = 0; p < index_.panels(); ++p) scan(p, others(p, all));
       } else {
-        descend(own, all);
+        descend(all);
       }
       return scanned_;
     }
@@ -119,6 +139,20 @@ class kd_panels {
       index_t box;
       std::uint64_t queries;
     };
+    struct home {
+      index_t panel;
+      std::uint64_t queries;
+    };
+    /// Bits of a mask.
+    static constexpr index_t most = 64;
+
+    /// Those of the queries that are not from the panel.
+    [[nodiscard]] std::uint64_t others(index_t panel, std::uint64_t queries) const noexcept {
+      for (const auto& own : own_) {
+        if (own.panel == panel) queries &= ~own.queries;
+      }
+      return queries;
+    }
 
     /// Unused lanes of the last block: nothing is near them.
     void pad() noexcept {
@@ -130,7 +164,7 @@ class kd_panels {
       }
     }
 
-    void descend(index_t own, std::uint64_t all) {
+    void descend(std::uint64_t all) {
       open_.assign(1, {0, all});
       while (!open_.empty()) {
         const visit next = open_.back();
@@ -139,7 +173,7 @@ class kd_panels {
         if (queries == 0) continue;
         const index_t right = index_.right_[at(next.box)];
         if (right < 0) {
-          if (-1 - right != own) scan(-1 - right, queries);
+          scan(-1 - right, others(-1 - right, queries));
           continue;
         }
         const index_t left = next.box + 1;
@@ -185,10 +219,10 @@ class kd_panels {
         const lanes out = at_least(larger(lanes::all(low[j]) - here, here - high[j]), 0.0);
         sum = sum + out * out;
       }
-      const double most = index_.inverse_most_[at(box)];
+      const double smallest = index_.inverse_most_[at(box)];
       const lanes limit =
           lanes::load(bound_.data() + block * lanes::count) *
-          ((lanes::load(inverse_.data() + block * lanes::count) + most) * rounding);
+          ((lanes::load(inverse_.data() + block * lanes::count) + smallest) * rounding);
       return bits_at_most(sum, limit);
     }
 
@@ -205,16 +239,24 @@ class kd_panels {
       const double* x = index_.clusters_.mean(q.slot);
       const double* centre = index_.centre_.data() + panel * d;
       for (index_t j = 0; j < d; ++j) q_[at(j)] = static_cast<float>(x[j] - centre[j]);
-      const auto a = static_cast<float>(bound_[at(i)] * index_.slack_);
-      const float b = a * static_cast<float>(inverse_[at(i)]) + index_.margin_[at(panel)];
+      float a = 0.0F;
+      float b = 0.0F;
+      const auto follow_list = [&] {
+        a = static_cast<float>(q.list.beyond() * index_.slack_);
+        b = a * static_cast<float>(inverse_[at(i)]) + index_.margin_[at(panel)];
+      };
+      follow_list();
+      float apart[width];
       pass_bits pass;
-      if (!index_.within(panel, q_.data(), a, b, pass)) return;
+      if (!index_.within(panel, q_.data(), a, b, apart, pass)) return;
+      const float* inverse = index_.inverse_size_.data() + panel * width;
       for (index_t lane = 0; lane < vector_width; ++lane) {
         for (std::uint32_t bits = pass[at(lane)]; bits != 0; bits &= bits - 1) {
-          const index_t slot = panel * width + lowest_bit(bits) * vector_width + lane;
-          if (slot != q.slot) {
-            q.list.offer({index_.clusters_.cost(q.slot, slot), index_.clusters_.node(slot)});
-          }
+          const index_t place = lowest_bit(bits) * vector_width + lane;
+          const index_t slot = panel * width + place;
+          if (slot == q.slot || !(apart[place] <= a * inverse[place] + b)) continue;
+          q.list.offer({index_.clusters_.cost(q.slot, slot), index_.clusters_.node(slot)});
+          follow_list();
         }
       }
       bound_[at(i)] = q.list.beyond();
@@ -223,8 +265,9 @@ class kd_panels {
     const kd_panels& index_;
     index_t count_ = 0;
     index_t scanned_ = 0;
-    std::array<query, static_cast<std::size_t>(width)> query_{};
-    std::array<double, static_cast<std::size_t>(width)> inverse_{}, bound_{};
+    std::array<query, static_cast<std::size_t>(most)> query_{};
+    std::array<double, static_cast<std::size_t>(most)> inverse_{}, bound_{};
+    std::vector<home> own_;
     std::vector<double> x_;
     std::vector<float> q_;
     std::vector<visit> open_;
@@ -241,16 +284,14 @@ class kd_panels {
     return static_cast<std::size_t>(i);
   }
   [[nodiscard]] index_t boxes() const noexcept { return static_cast<index_t>(right_.size()); }
-  [[nodiscard]] const double* low(index_t box) const noexcept {
-    return box_.data() + 2 * box * d_;
-  }
+  [[nodiscard]] const double* low(index_t box) const noexcept { return box_.data() + 2 * box * d_; }
 
   /// The tree over the panels in preorder: a box, all of its left half, all of its right half.
   void lay_out(index_t count) {
     centre_.resize(at(count * d_));
     margin_.resize(at(count));
-    coordinate_.resize(at(count * d_ * width));
-    inverse_size_.resize(at(count * width));
+    coordinate_.resize(count * d_ * width);
+    inverse_size_.resize(count * width);
     right_.resize(at(std::max<index_t>(2 * count - 1, 0)));
     inverse_most_.resize(right_.size());
     box_.resize(right_.size() * at(2 * d_));
@@ -322,12 +363,12 @@ class kd_panels {
     float* to = coordinate_.data() + panel * d_ * width + lane;
     if (slot >= end || !clusters_.occupied(slot)) {
       for (index_t j = 0; j < d_; ++j) to[j * width] = 0.0F;
-      inverse_size_[at(slot)] = -std::numeric_limits<float>::infinity();
+      inverse_size_.data()[slot] = -std::numeric_limits<float>::infinity();
       return;
     }
     const double* x = clusters_.mean(slot);
     for (index_t j = 0; j < d_; ++j) to[j * width] = static_cast<float>(x[j] - centre[j]);
-    inverse_size_[at(slot)] = static_cast<float>(1.0 / clusters_.size(slot));
+    inverse_size_.data()[slot] = static_cast<float>(1.0 / clusters_.size(slot));
   }
 
   /// A box around its two halves.
@@ -346,7 +387,8 @@ class kd_panels {
 
   template <std::size_t... V>
   [[nodiscard]] bool within(const float* y, const float* inverse, const float* q, float a, float b,
-                            pass_bits& pass, std::index_sequence<V...>) const noexcept {
+                            float* squares, pass_bits& pass,
+                            std::index_sequence<V...>) const noexcept {
     const auto load = [](const float* from) {
       float_chunk c;
       std::memcpy(&c, from, sizeof(c));
@@ -364,28 +406,31 @@ class kd_panels {
     ((found |= where_at_most(
           sum[V], about_multiply_add(load(inverse + V * at(vector_width)), slope, level), 1U << V)),
      ...);
+    if (united(found) == 0) return false;
     std::memcpy(pass.data(), &found, sizeof(found));
-    return united(found) != 0;
+    std::memcpy(squares, sum, sizeof(sum));
+    return true;
   }
 
-  /// Which clusters of a panel may be nearer than `a` allows: r² <= a / n + b in float32.
-  [[nodiscard]] bool within(index_t panel, const float* q, float a, float b,
+  /// Whether clusters of a panel may be nearer than `a` allows, r² <= a / n + b in float32; which
+  /// ones, and all r².
+  [[nodiscard]] bool within(index_t panel, const float* q, float a, float b, float* squares,
                             pass_bits& pass) const noexcept {
-    return within(coordinate_.data() + panel * d_ * width, inverse_size_.data() + panel * width, q, a,
-                  b, pass, std::make_index_sequence<vectors>{});
+    return within(coordinate_.data() + panel * d_ * width, inverse_size_.data() + panel * width, q,
+                  a, b, squares, pass, std::make_index_sequence<vectors>{});
   }
 
   const ward_clusters& clusters_;
   index_t d_;
   double slack_;
-  std::vector<double> centre_;      ///< d a panel
-  std::vector<float> margin_;       ///< squared distances in a panel are off by this at most
-  std::vector<float> coordinate_;   ///< d rows of 48 a panel
-  std::vector<float> inverse_size_; ///< 48 a panel; -inf where there is no cluster
-  std::vector<double> box_;         ///< d lower, d upper ends
-  std::vector<double> inverse_most_;///< largest 1/n of a box
-  std::vector<index_t> right_;      ///< the right half of a box; -1 - panel of a single panel
-  std::vector<index_t> leaf_;       ///< the box of a panel
+  std::vector<double> centre_;        ///< d a panel
+  std::vector<float> margin_;         ///< squared distances in a panel are off by this at most
+  line_of_floats coordinate_;         ///< d rows of 48 a panel
+  line_of_floats inverse_size_;       ///< 48 a panel; -inf where there is no cluster
+  std::vector<double> box_;           ///< d lower, d upper ends
+  std::vector<double> inverse_most_;  ///< largest 1/n of a box
+  std::vector<index_t> right_;        ///< the right half of a box; -1 - panel of a single panel
+  std::vector<index_t> leaf_;         ///< the box of a panel
   std::vector<index_t> path_;
 };
 

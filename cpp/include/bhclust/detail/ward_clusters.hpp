@@ -138,7 +138,8 @@ class ward_clusters {
   std::vector<ward_id> node_;
 };
 
-/// Where the cluster of a node is now: in its slot, in the slot of what it was merged into, or gone.
+/// Where the cluster of a node is now: in its slot, in the slot of what it was merged into, or
+/// gone.
 class ward_places {
  public:
   struct place {

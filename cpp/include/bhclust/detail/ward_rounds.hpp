@@ -21,10 +21,10 @@ namespace bhclust::detail {
 
 /// How a run of Ward's method goes; none of it changes a tree without ties.
 struct ward_plan {
-  index_t list_length;       ///< neighbours kept of each cluster, at most short_list::longest
-  index_t chain_below;       ///< so few clusters are merged along a nearest-neighbour chain
-  double chain_share;        ///< and so are all once a round merges a smaller share of them
-  double flat_share;         ///< a search that looks into more of the panels does without boxes
+  index_t list_length;  ///< neighbours kept of each cluster, at most short_list::longest
+  index_t chain_below;  ///< so few clusters are merged along a nearest-neighbour chain
+  double chain_share;   ///< and so are all once a round merges a smaller share of them
+  double flat_share;    ///< a search that looks into more of the panels does without boxes
 
   [[nodiscard]] static ward_plan automatic(index_t columns) noexcept {
     return {columns <= 3 ? 2 : columns <= 16 ? 4 : 8, 300, 0.01, 0.6};
@@ -91,23 +91,23 @@ class ward_rounds {
   void share(index_t count, index_t some, const Work& work) {
     team_.run(
         (count + some - 1) / some,
-        [&](int thread, index_t c) {
-          work(thread, c * some, std::min(count, (c + 1) * some));
-        },
+        [&](int thread, index_t c) { work(thread, c * some, std::min(count, (c + 1) * some)); },
         [&] { progress_.tick(); });
   }
 
   void find_nearest() {
     std::vector<index_t> scanned(at(team_.size()), 0), asked(at(team_.size()), 0);
-    share(index_.panels(), 4, [&](int thread, index_t begin, index_t end) {
+    share(index_.panels(), 8, [&](int thread, index_t begin, index_t end) {
+      auto& space = spaces_[at(thread)];
+      space.clear();
       for (index_t p = begin; p < end; ++p) {
-        auto& space = spaces_[at(thread)];
         collect(p, space);
-        if (space.size() == 0) continue;
+        if (space.size() == 0 || (p + 1 < end && !space.full())) continue;
         scanned[at(thread)] += space.run(flat_);
         asked[at(thread)] += space.size();
         pulse();
         for (index_t i = 0; i < space.size(); ++i) settle(space.slot(i), space.found(i));
+        space.clear();
       }
     });
     index_t looked = 0;
@@ -117,15 +117,14 @@ class ward_rounds {
       searches += asked[t];
     }
     if (searches > 0) {
-      flat_ = flat_ || static_cast<double>(looked) >
-              plan_.flat_share * static_cast<double>(searches) *
-                  static_cast<double>(index_.panels());
+      flat_ = flat_ || static_cast<double>(looked) > plan_.flat_share *
+                                                         static_cast<double>(searches) *
+                                                         static_cast<double>(index_.panels());
     }
   }
 
   /// The slots of a panel whose neighbour is not proved by their lists.
   void collect(index_t panel, kd_panels::search& space) {
-    space.clear();
     const index_t end = std::min(clusters_.slots(), (panel + 1) * kd_panels::width);
     for (index_t s = panel * kd_panels::width; s < end; ++s) {
       if (!clusters_.occupied(s)) continue;
@@ -259,7 +258,8 @@ class ward_rounds {
   }
 
   /// Follow nearest neighbours until two clusters are each other's, merge them, go on from what is
-  /// left of the chain. Costs along the chain fall strictly, so that it ends whatever rounding does.
+  /// left of the chain. Costs along the chain fall strictly, so that it ends whatever rounding
+  /// does.
   void follow_chain() {
     std::vector<ward_neighbour> chain;
     index_t first = 0;
@@ -372,8 +372,8 @@ class ward_rounds {
   });
   std::vector<ward_id> node(merges.size());
   for (std::size_t k = 0; k < order.size(); ++k) {
-    node[static_cast<std::size_t>(order[k].merge)] = static_cast<ward_id>(rows) +
-                                                     static_cast<ward_id>(k);
+    node[static_cast<std::size_t>(order[k].merge)] =
+        static_cast<ward_id>(rows) + static_cast<ward_id>(k);
   }
   tree_builder grown(rows, cost_kind::divergence);
   const auto renamed = [&](ward_id old) -> index_t {
