@@ -22,19 +22,19 @@ namespace bhclust::detail {
 /// How a run of Ward's method goes; none of it changes a tree without ties.
 struct ward_plan {
   index_t list_length;  ///< neighbours kept of each cluster, at most short_list::longest
-  index_t chain_below;  ///< so few clusters are merged along a nearest-neighbour chain
-  double chain_share;   ///< and so are all once a round merges a smaller share of them
-  double flat_share;    ///< a search that looks into more of the panels does without boxes
+  double chain_share;  ///< once a round merges a smaller share of the clusters, the rest is a chain
+  double flat_share;   ///< once searches look into a larger share of the panels, they look into all
 
   [[nodiscard]] static ward_plan automatic(index_t columns) noexcept {
-    return {columns <= 3 ? 2 : columns <= 16 ? 4 : 8, 300, 0.01, 0.6};
+    const index_t length = columns <= 3 ? 2 : columns <= 16 ? 4 : 8;
+    return {length, 0.01, 0.6};
   }
 };
 
 /// Ward's cost is reducible, so that all pairs of clusters that are each other's nearest may be
 /// merged at once; ties go by (cost, smaller id, larger id), so that there is always such a pair.
-/// Where a round merges few pairs, or few clusters are left, single pairs are merged along a
-/// nearest-neighbour chain, by the same searches.
+/// Where a round merges few pairs, single pairs are merged along a nearest-neighbour chain, by the
+/// same searches.
 class ward_rounds {
  public:
   ward_rounds(ward_points points, index_t rows, double lambda, const ward_plan& plan,
@@ -59,7 +59,7 @@ class ward_rounds {
   [[nodiscard]] std::vector<ward_merge> run() && {
     progress_.advance(static_cast<index_t>(merges_.size()));
     split_again();
-    while (clusters_.live() > plan_.chain_below) {
+    while (clusters_.live() > 1) {
       const index_t before = clusters_.live();
       find_nearest();
       const index_t merged = merge_reciprocal();
