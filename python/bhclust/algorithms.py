@@ -85,7 +85,7 @@ def rbhc(
     *,
     lam: float = math.inf,
     n_clusters: int | None = None,
-    method: str = "nn-chain",
+    method: str = "auto",
     n_threads: int | None = None,
     max_memory: float | str | None = None,
     progress: Progress | None = None,
@@ -104,9 +104,12 @@ def rbhc(
         gives a start.
     n_clusters : int, optional
         Cut the one tree to this many roots, in place of ``lam``.
-    method : {"nn-chain", "greedy"}
-        The nearest-neighbour chain, or the smallest d* at every step. They agree where d* is
-        reducible: always for `NormalKnownVariance`, nearly always for the others.
+    method : {"auto", "rounds", "nn-chain", "greedy"}
+        All reciprocal nearest neighbours at once, round by round (`NormalKnownVariance` and
+        `GaussianProcess` without missing cells, where d* is Ward's cost), the nearest-neighbour
+        chain, or the smallest d* at every step. They agree where d* is reducible: always for
+        Ward's cost but for ties, nearly always for the others. ``"auto"``: rounds where they can
+        be had, else the chain.
     n_threads : int, optional
         None: all cores. The forest does not depend on it.
     max_memory : int or str, optional
@@ -127,9 +130,10 @@ def rbhc(
 
     Notes
     -----
-    At most 3 n² scores; memory beyond the input grows as n_rows · n_columns.
+    At most 3 n² scores; memory beyond the input grows as n_rows · n_columns. By rounds, a million
+    rows of few columns take seconds; nodes are then numbered in order of their cost.
     """
-    check_choice("method", method, ("nn-chain", "greedy"))
+    check_choice("method", method, ("auto", "rounds", "nn-chain", "greedy"))
     threshold = check_number("lam", lam)
     table = as_table(X)
     model = resolve_family(family, X)

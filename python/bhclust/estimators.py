@@ -572,7 +572,7 @@ class RBHC(_TreeClusterer):
         scikit-learn for its k-means (`lambda_heuristic`).
     n_clusters : int, optional
         Cut the one tree into this many clusters, in place of ``lam``.
-    method : {"nn-chain", "greedy"}
+    method : {"auto", "rounds", "nn-chain", "greedy"}
     alpha : float
         Concentration for `predict_proba` and the posterior; the forest does not depend on it.
     random_state : int
@@ -599,7 +599,7 @@ class RBHC(_TreeClusterer):
         *,
         lam: float | str = "auto",
         n_clusters: int | None = None,
-        method: str = "nn-chain",
+        method: str = "auto",
         alpha: float = 1.0,
         random_state: int = 0,
         n_threads: int | None = None,

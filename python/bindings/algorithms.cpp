@@ -16,14 +16,19 @@ tree greedy(const held_table& table, const held_family& family, double alpha, in
   return greedy_bhc(table.view, family.get(), options);
 }
 
+relaxed_method method_named(const std::string& name) {
+  if (name == "auto") return relaxed_method::automatic;
+  if (name == "rounds") return relaxed_method::rounds;
+  if (name == "nn-chain") return relaxed_method::nn_chain;
+  if (name == "greedy") return relaxed_method::greedy;
+  throw py::value_error("method is '" + name +
+                        "'; it must be 'auto', 'rounds', 'nn-chain' or 'greedy'");
+}
+
 tree relaxed(const held_table& table, const held_family& family, double lam, index_t n_clusters,
              const std::string& method, int n_threads, py::object progress) {
-  if (method != "nn-chain" && method != "greedy") {
-    throw py::value_error("method is '" + method + "'; it must be 'nn-chain' or 'greedy'");
-  }
-  const relaxed_options options{
-      lam, n_clusters, method == "greedy" ? relaxed_method::greedy : relaxed_method::nn_chain,
-      n_threads, progress_of(std::move(progress))};
+  const relaxed_options options{lam, n_clusters, method_named(method), n_threads,
+                                progress_of(std::move(progress))};
   const py::gil_scoped_release free;
   return relaxed_bhc(table.view, family.get(), options);
 }

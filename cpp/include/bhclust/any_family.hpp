@@ -92,6 +92,7 @@ class erased_model {
   virtual void predictive_mean(const double* t, double* out) const = 0;
   virtual void sample(const double* t, random_source& random, double* row) const = 0;
   virtual void column_terms(const double* t, const index_t* order, double* out) const = 0;
+  [[nodiscard]] virtual std::vector<double> ward_units() const = 0;
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
                                                                  const table_view& X) const = 0;
 
@@ -138,6 +139,7 @@ class erased_model_of final : public erased_model {
   void column_terms(const double* t, const index_t* order, double* out) const override {
     model_.column_terms(t, order, out);
   }
+  [[nodiscard]] std::vector<double> ward_units() const override { return model_.ward_units(); }
   [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
                                                          const table_view& X) const override {
     if (kind == score_kind::relaxed) return erase<relaxed_score>(X);
@@ -188,6 +190,7 @@ class any_model {
   void column_terms(const double* t, const index_t* order, double* out) const {
     model_->column_terms(t, order, out);
   }
+  [[nodiscard]] std::vector<double> ward_units() const { return model_->ward_units(); }
 
  private:
   std::shared_ptr<const detail::erased_model> model_;

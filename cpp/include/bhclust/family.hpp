@@ -45,6 +45,9 @@
 ///                                     // what each column adds to log_marginal(t), which is their
 ///                                     // sum; `order` (nullptr: as they are) is for families whose
 ///                                     // terms are given those of the columns before  [no explain]
+///     std::vector<double> ward_units() const; // where d* without missing cells is n_a n_b / (n_a
+///     +
+///                                     // n_b) ‖ȳ_a - ȳ_b‖²: the units y of the columns   [none]
 ///     template <class Score> class store;     // fast rows of scores      [cluster_store]
 ///
 /// The mean of an infinite one is +inf. Imputation takes the cells of a row as independent given
@@ -122,6 +125,8 @@ using sample_t = decltype(std::declval<const M&>().sample(
 template <class M>
 using column_terms_t = decltype(std::declval<const M&>().column_terms(
     std::declval<const double*>(), std::declval<const index_t*>(), std::declval<double*>()));
+template <class M>
+using ward_units_t = decltype(std::declval<const M&>().ward_units());
 
 template <class Void, template <class> class Op, class T>
 struct detector : std::false_type {};
@@ -296,6 +301,14 @@ class completed {
       model_.column_terms(t, order, out);
     } else {
       fail("this family has no terms by column, which explaining needs; add column_terms to it");
+    }
+  }
+  /// Empty where d* is not known to be Ward's cost.
+  [[nodiscard]] std::vector<double> ward_units() const {
+    if constexpr (has<ward_units_t, Bare>) {
+      return model_.ward_units();
+    } else {
+      return {};
     }
   }
 

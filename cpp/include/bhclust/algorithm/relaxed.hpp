@@ -6,6 +6,7 @@
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/detail/agglomerate.hpp>
 #include <bhclust/detail/live_clusters.hpp>
+#include <bhclust/detail/ward_rounds.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
@@ -18,8 +19,10 @@
 namespace bhclust {
 
 enum class relaxed_method {
-  nn_chain,  ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
-  greedy,    ///< the smallest d* of all pairs at every step: the reference
+  automatic,  ///< rounds where they can be had, else the chain
+  rounds,     ///< all reciprocal nearest neighbours at once: Ward's cost without missing cells only
+  nn_chain,   ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
+  greedy,     ///< the smallest d* of all pairs at every step: the reference
 };
 
 struct relaxed_options {
@@ -27,7 +30,7 @@ struct relaxed_options {
   double lambda = std::numeric_limits<double>::infinity();
   /// Cut the one tree to this many roots in place of lambda; 0: do not.
   index_t n_clusters = 0;
-  relaxed_method method = relaxed_method::nn_chain;
+  relaxed_method method = relaxed_method::automatic;
   int n_threads = 0;  ///< 0: all cores; the tree does not depend on it
   progress_function progress{};
   work_counts* work = nullptr;  ///< is told what was done
@@ -185,6 +188,17 @@ template <class Model>
   return grown;
 }
 
+/// Whether a table is clustered by Ward's method with these units of its columns.
+[[nodiscard]] inline bool by_rounds(const table_view& X, const std::vector<double>& units,
+                                    relaxed_method method) {
+  if (method != relaxed_method::automatic && method != relaxed_method::rounds) return false;
+  const bool can = !units.empty() && ward_points::takes(X, units);
+  require(can || method == relaxed_method::automatic,
+          "rounds need NormalKnownVariance and a table without missing or extreme cells; let the "
+          "method be chosen automatically");
+  return can;
+}
+
 inline void check_relaxed_options(const relaxed_options& options, index_t rows) {
   require(options.lambda > 0.0, [&] {
     return "lam is " + number(options.lambda) +
@@ -203,18 +217,30 @@ inline void check_relaxed_options(const relaxed_options& options, index_t rows) 
 
 /// The RBHC forest: trees of merges that cost less than lambda. tree::cost() holds d* of each merge
 /// (raw: it may invert where d* is not reducible; cut.hpp cuts on the running maximum).
-/// O(n²) scores, O(n) memory beyond the statistics; the same forest for any number of threads.
+/// O(n²) scores at most, O(n) memory beyond the statistics; the same forest for any number of
+/// threads. Where d* is Ward's cost (NormalKnownVariance, no missing cells) a million rows take
+/// seconds, and nodes are numbered in order of their cost.
 template <class Family>
 [[nodiscard]] tree relaxed_bhc(const table_view& X, const Family& family,
                                const relaxed_options& options = {}) {
-  const bool chain = options.method == relaxed_method::nn_chain;
-  detail::progress_meter progress(options.progress, chain ? X.rows() : 2 * X.rows() - 1);
+  const bool greedy = options.method == relaxed_method::greedy;
+  detail::progress_meter progress(options.progress, greedy ? 2 * X.rows() - 1 : X.rows());
   const auto model = bind(family, X);
   detail::check_relaxed_options(options, X.rows());
-  tree grown = chain ? detail::nn_chain(model, X, options, progress)
-                     : detail::agglomerate<detail::relaxed_score>(
-                           model, X, detail::divergence_rule(X.rows(), options.lambda),
-                           options.n_threads, progress, options.work);
+  const auto grow = [&] {
+    if (greedy) {
+      return detail::agglomerate<detail::relaxed_score>(
+          model, X, detail::divergence_rule(X.rows(), options.lambda), options.n_threads, progress,
+          options.work);
+    }
+    const auto units = model.ward_units();
+    if (!detail::by_rounds(X, units, options.method)) {
+      return detail::nn_chain(model, X, options, progress);
+    }
+    return detail::ward_tree(X, units, options.lambda, detail::ward_plan::automatic(X.columns()),
+                             options.n_threads, progress);
+  };
+  tree grown = grow();
   return options.n_clusters == 0 ? grown
                                  : forest_of(grown, nodes_at_count(grown, options.n_clusters));
 }

@@ -106,6 +106,7 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
         amplitude_(amplitude) {}
 
   [[nodiscard]] const time_covariance& prior() const noexcept { return prior_; }
+  [[nodiscard]] std::vector<double> ward_units() const { return units_of_noise(*this); }
   [[nodiscard]] double noise() const noexcept { return column(0).variance; }
 
   [[nodiscard]] double log_marginal(const double* t) const {

@@ -156,11 +156,7 @@ class normal_known_variance_kernel {
   }
 
   [[nodiscard]] static scaled_columns scale(const Model& model, const table_view& X) {
-    std::vector<double> units;
-    for (index_t j = 0; j < model.columns(); ++j) {
-      units.push_back(std::sqrt(2.0) * std::sqrt(model.column(j).variance));
-    }
-    return {X, std::move(units)};
+    return {X, units_of_noise(model)};
   }
 
   scaled_columns columns_;

@@ -12,6 +12,16 @@
 
 namespace bhclust::detail {
 
+/// √2 σ of each column of a model whose columns have a variance.
+template <class Model>
+[[nodiscard]] std::vector<double> units_of_noise(const Model& model) {
+  std::vector<double> units;
+  for (index_t j = 0; j < model.columns(); ++j) {
+    units.push_back(std::sqrt(2.0) * std::sqrt(model.column(j).variance));
+  }
+  return units;
+}
+
 /// A table without missing cells, each column counted from its middle in a unit of its own.
 class scaled_columns {
  public:

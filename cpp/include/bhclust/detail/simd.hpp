@@ -39,6 +39,17 @@ using chunk = double;
 using chunk_bits = std::uint64_t;
 #endif
 
+#if defined(__GNUC__) && defined(__AVX__)
+using float_chunk [[gnu::vector_size(32)]] = float;
+using float_bits [[gnu::vector_size(32)]] = std::uint32_t;
+#elif defined(__GNUC__)
+using float_chunk [[gnu::vector_size(16)]] = float;
+using float_bits [[gnu::vector_size(16)]] = std::uint32_t;
+#else
+using float_chunk = float;
+using float_bits = std::uint32_t;
+#endif
+
 /// A block of eight doubles.
 struct lanes {
   static constexpr index_t count = 8;
@@ -109,12 +120,81 @@ template <class F>
   });
 }
 
+/// The larger of a and b, lane by lane.
+[[nodiscard, gnu::always_inline]] inline lanes larger(const lanes& a, const lanes& b) noexcept {
+  return chunkwise([&](std::size_t i) { return a.part[i] > b.part[i] ? a.part[i] : b.part[i]; });
+}
+
 template <class To, class From>
 [[nodiscard, gnu::always_inline]] inline To same_bits(const From& from) noexcept {
   static_assert(sizeof(To) == sizeof(From));
   To to;
   std::memcpy(&to, &from, sizeof(to));
   return to;
+}
+
+/// a b + c, rounded once where the target can and twice elsewhere: for filters that allow for both,
+/// never for results.
+[[nodiscard, gnu::always_inline]] inline float_chunk about_multiply_add(
+    const float_chunk& a, const float_chunk& b, const float_chunk& c) noexcept {
+#if defined(__FMA__) && defined(__GNUC__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+/// The position of the lowest bit set; x != 0.
+[[nodiscard]] inline index_t lowest_bit(std::uint64_t x) noexcept {
+#if defined(__GNUC__)
+  return __builtin_ctzll(x);
+#else
+  index_t i = 0;
+  for (; (x & 1U) == 0; x >>= 1U) ++i;
+  return i;
+#endif
+}
+
+/// All bits of the words of `x` put together by or.
+template <class Bits>
+[[nodiscard, gnu::always_inline]] inline std::uint64_t united(const Bits& x) noexcept {
+  if constexpr (sizeof(Bits) < sizeof(std::uint64_t)) {
+    return x;
+  } else {
+    std::uint64_t words[sizeof(Bits) / sizeof(std::uint64_t)];
+    std::memcpy(words, &x, sizeof(x));
+    std::uint64_t all = 0;
+    for (const std::uint64_t word : words) all |= word;
+    return all;
+  }
+}
+
+/// Bit i is set where a <= b in lane i; clear where either is NaN.
+[[nodiscard, gnu::always_inline]] inline std::uint64_t bits_at_most(const lanes& a,
+                                                                    const lanes& b) noexcept {
+  constexpr std::uint64_t bit[lanes::count] = {1, 2, 4, 8, 16, 32, 64, 128};
+  chunk_bits found{};
+  for (std::size_t i = 0; i < lanes::chunks; ++i) {
+    chunk_bits own;
+    std::memcpy(&own, bit + i * sizeof(chunk) / sizeof(double), sizeof(own));
+#if defined(__GNUC__)
+    found |= same_bits<chunk_bits>(a.part[i] <= b.part[i]) & own;
+#else
+    found |= a.part[i] <= b.part[i] ? own : 0U;
+#endif
+  }
+  return united(found);
+}
+
+/// `bits` in the lanes where a <= b, 0 elsewhere and where either is NaN.
+[[nodiscard, gnu::always_inline]] inline float_bits where_at_most(const float_chunk& a,
+                                                                  const float_chunk& b,
+                                                                  std::uint32_t bits) noexcept {
+#if defined(__GNUC__)
+  return same_bits<float_bits>(a <= b) & bits;
+#else
+  return a <= b ? bits : 0U;
+#endif
 }
 
 /// ln of one chunk; see log below. x = 2^k m with m in [√½, √2); with f = m - 1 and s = f / (2 +

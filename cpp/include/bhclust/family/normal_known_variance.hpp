@@ -96,6 +96,9 @@ class normal_known_variance_model : public independent<normal_known_variance_col
 
  public:
   using independent::independent;
+
+  [[nodiscard]] std::vector<double> ward_units() const { return units_of_noise(*this); }
+
   template <class Score>
   using store =
       lane_store_or<self,

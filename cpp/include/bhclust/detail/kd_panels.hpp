@@ -1,0 +1,437 @@
+/// @file
+/// Exact nearest-neighbour search in Ward's cost: panels of neighbouring clusters in float32 under
+/// a tree of boxes.
+#pragma once
+
+#include <bhclust/detail/kd_order.hpp>
+#include <bhclust/detail/nearest_lists.hpp>
+#include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/ward_clusters.hpp>
+#include <bhclust/progress.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// Floats that begin a cache line, so that no vector of them lies across two.
+class line_of_floats {
+ public:
+  void resize(index_t n) {
+    held_.assign(static_cast<std::size_t>(n) + line, 0.0F);
+    const auto past = reinterpret_cast<std::uintptr_t>(held_.data()) / sizeof(float) % line;
+    first_ = past == 0 ? 0 : line - past;
+  }
+  [[nodiscard]] float* data() noexcept { return held_.data() + first_; }
+  [[nodiscard]] const float* data() const noexcept { return held_.data() + first_; }
+
+ private:
+  static constexpr std::size_t line = 64 / sizeof(float);
+  std::vector<float> held_;
+  std::size_t first_ = 0;
+};
+
+/// Slots in panels of 48. A panel holds float32 coordinates counted from its own centre and 1/n,
+/// which find what may be near; every such cluster is scored again in float64 from differences, so
+/// that results depend on neither the panels nor the instruction set.
+class kd_panels {
+ public:
+  static constexpr index_t width = 48;
+
+  explicit kd_panels(const ward_clusters& clusters)
+      : clusters_(clusters),
+        d_(clusters.columns()),
+        slack_((1.0 + 1.0 / 64.0) * (1.0 + 0x1p-21 * static_cast<double>(d_ + 8))) {}
+
+  [[nodiscard]] index_t panels() const noexcept { return static_cast<index_t>(margin_.size()); }
+  [[nodiscard]] static index_t panel_of(index_t slot) noexcept { return slot / width; }
+
+  /// Panels and boxes of all slots.
+  void rebuild(thread_team& team, progress_meter& progress) {
+    const index_t count = (clusters_.slots() + width - 1) / width;
+    if (count != panels()) lay_out(count);
+    constexpr index_t share = 64;
+    team.run((count + share - 1) / share,
+             [&](int, index_t c) {
+               for (index_t p = c * share; p < std::min(count, (c + 1) * share); ++p) fill(p);
+             },
+             [&] { progress.tick(); });
+    for (index_t b = boxes() - 1; b >= 0; --b) enclose(b);
+  }
+
+  /// After a change of one slot.
+  void refresh(index_t slot) {
+    const index_t panel = panel_of(slot);
+    fill(panel);
+    path_.clear();
+    index_t first = 0;
+    index_t count = panels();
+    for (index_t b = 0; count > 1;) {
+      path_.push_back(b);
+      const index_t left = left_panels(count);
+      const bool right = panel >= first + left;
+      b = right ? right_[at(b)] : b + 1;
+      first += right ? left : 0;
+      count = right ? count - left : left;
+    }
+    for (; !path_.empty(); path_.pop_back()) enclose(path_.back());
+  }
+
+  /// Searches for some clusters together, panel by panel, so that they share what is in the cache.
+  class search {
+   public:
+    explicit search(const kd_panels& index)
+        : index_(index), x_(at(most * index.d_)), q_(at(index.d_)) {}
+
+    void clear() noexcept {
+      count_ = 0;
+      own_.clear();
+    }
+    /// Whether there is no room for another panel of queries.
+    [[nodiscard]] bool full() const noexcept { return count_ + width > most; }
+    [[nodiscard]] index_t size() const noexcept { return count_; }
+    [[nodiscard]] index_t slot(index_t i) const noexcept { return query_[at(i)].slot; }
+    [[nodiscard]] const short_list& found(index_t i) const noexcept { return query_[at(i)].list; }
+
+    /// `known` may hold neighbours that are known already.
+    void add(index_t slot, const short_list& known) {
+      query_[at(count_)] = {slot, known};
+      const double* mean = index_.clusters_.mean(slot);
+      double* to =
+          x_.data() + count_ / lanes::count * lanes::count * index_.d_ + count_ % lanes::count;
+      for (index_t j = 0; j < index_.d_; ++j) to[j * lanes::count] = mean[j];
+      inverse_[at(count_)] = 1.0 / index_.clusters_.size(slot);
+      bound_[at(count_)] = known.beyond();
+      if (own_.empty() || own_.back().panel != panel_of(slot)) own_.push_back({panel_of(slot), 0});
+      own_.back().queries |= std::uint64_t{1} << count_;
+      ++count_;
+    }
+
+    /// Completes the lists; returns how many panels were looked into, a query at a time. `flat`:
+    /// all of them, without boxes.
+    index_t run(bool flat) {
+      scanned_ = 0;
+      pad();
+      for (const auto& own : own_) scan(own.panel, own.queries);
+      std::uint64_t all = 0;
+      for (const auto& own : own_) all |= own.queries;
+      if (flat) {
+        for (index_t p = 0; p < index_.panels(); ++p) scan(p, others(p, all));
+      } else {
+        descend(all);
+      }
+      return scanned_;
+    }
+
+   private:
+    struct query {
+      index_t slot = 0;
+      short_list list;
+    };
+    struct visit {
+      index_t box;
+      std::uint64_t queries;
+    };
+    struct home {
+      index_t panel;
+      std::uint64_t queries;
+    };
+    /// Bits of a mask.
+    static constexpr index_t most = 64;
+
+    /// Those of the queries that are not from the panel.
+    [[nodiscard]] std::uint64_t others(index_t panel, std::uint64_t queries) const noexcept {
+      for (const auto& own : own_) {
+        if (own.panel == panel) queries &= ~own.queries;
+      }
+      return queries;
+    }
+
+    /// Unused lanes of the last block: nothing is near them.
+    void pad() noexcept {
+      for (index_t i = count_; i % lanes::count != 0; ++i) {
+        inverse_[at(i)] = -std::numeric_limits<double>::infinity();
+        bound_[at(i)] = 1.0;
+        double* to = x_.data() + i / lanes::count * lanes::count * index_.d_ + i % lanes::count;
+        for (index_t j = 0; j < index_.d_; ++j) to[j * lanes::count] = 0.0;
+      }
+    }
+
+    void descend(std::uint64_t all) {
+      open_.assign(1, {0, all});
+      while (!open_.empty()) {
+        const visit next = open_.back();
+        open_.pop_back();
+        const std::uint64_t queries = near(next);
+        if (queries == 0) continue;
+        const index_t right = index_.right_[at(next.box)];
+        if (right < 0) {
+          scan(-1 - right, others(-1 - right, queries));
+          continue;
+        }
+        const index_t left = next.box + 1;
+        const bool left_first = distance(left) <= distance(right);
+        open_.push_back({left_first ? right : left, queries});
+        open_.push_back({left_first ? left : right, queries});
+      }
+    }
+
+    /// Squared distance of the first query from a box, for the order of visits.
+    [[nodiscard]] double distance(index_t box) const noexcept {
+      const double* low = index_.low(box);
+      const double* high = low + index_.d_;
+      const double* x = index_.clusters_.mean(slot(0));
+      double sum = 0.0;
+      for (index_t j = 0; j < index_.d_; ++j) {
+        const double out = std::max(std::max(low[j] - x[j], x[j] - high[j]), 0.0);
+        sum += out * out;
+      }
+      return sum;
+    }
+
+    /// Which of the queries may have a neighbour in the box.
+    [[nodiscard]] std::uint64_t near(const visit& v) const noexcept {
+      std::uint64_t found = 0;
+      for (index_t block = 0; block * lanes::count < count_; ++block) {
+        const auto shift = static_cast<unsigned>(block * lanes::count);
+        const std::uint64_t asked = (v.queries >> shift) & 0xFFU;
+        if (asked != 0) found |= (near_of_block(v.box, block) & asked) << shift;
+      }
+      return found;
+    }
+
+    [[nodiscard]] std::uint64_t near_of_block(index_t box, index_t block) const noexcept {
+      constexpr double rounding = 1.0 + 0x1p-40;
+      const index_t d = index_.d_;
+      const double* low = index_.low(box);
+      const double* high = low + d;
+      const double* x = x_.data() + block * lanes::count * d;
+      lanes sum = lanes::all(0.0);
+      for (index_t j = 0; j < d; ++j) {
+        const lanes here = lanes::load(x + j * lanes::count);
+        const lanes out = at_least(larger(lanes::all(low[j]) - here, here - high[j]), 0.0);
+        sum = sum + out * out;
+      }
+      const double smallest = index_.inverse_most_[at(box)];
+      const lanes limit =
+          lanes::load(bound_.data() + block * lanes::count) *
+          ((lanes::load(inverse_.data() + block * lanes::count) + smallest) * rounding);
+      return bits_at_most(sum, limit);
+    }
+
+    void scan(index_t panel, std::uint64_t queries) {
+      for (; queries != 0; queries &= queries - 1) {
+        ++scanned_;
+        scan_for(lowest_bit(queries), panel);
+      }
+    }
+
+    void scan_for(index_t i, index_t panel) {
+      query& q = query_[at(i)];
+      const index_t d = index_.d_;
+      const double* x = index_.clusters_.mean(q.slot);
+      const double* centre = index_.centre_.data() + panel * d;
+      for (index_t j = 0; j < d; ++j) q_[at(j)] = static_cast<float>(x[j] - centre[j]);
+      float a = 0.0F;
+      float b = 0.0F;
+      const auto follow_list = [&] {
+        a = static_cast<float>(q.list.beyond() * index_.slack_);
+        b = a * static_cast<float>(inverse_[at(i)]) + index_.margin_[at(panel)];
+      };
+      follow_list();
+      float apart[width];
+      pass_bits pass;
+      if (!index_.within(panel, q_.data(), a, b, apart, pass)) return;
+      const float* inverse = index_.inverse_size_.data() + panel * width;
+      for (index_t lane = 0; lane < vector_width; ++lane) {
+        for (std::uint32_t bits = pass[at(lane)]; bits != 0; bits &= bits - 1) {
+          const index_t place = lowest_bit(bits) * vector_width + lane;
+          const index_t slot = panel * width + place;
+          if (slot == q.slot || !(apart[place] <= a * inverse[place] + b)) continue;
+          q.list.offer({index_.clusters_.cost(q.slot, slot), index_.clusters_.node(slot)});
+          follow_list();
+        }
+      }
+      bound_[at(i)] = q.list.beyond();
+    }
+
+    const kd_panels& index_;
+    index_t count_ = 0;
+    index_t scanned_ = 0;
+    std::array<query, static_cast<std::size_t>(most)> query_{};
+    std::array<double, static_cast<std::size_t>(most)> inverse_{}, bound_{};
+    std::vector<home> own_;
+    std::vector<double> x_;
+    std::vector<float> q_;
+    std::vector<visit> open_;
+  };
+
+ private:
+  /// Neighbours side by side in a vector, and vectors in a panel.
+  static constexpr index_t vector_width = sizeof(float_chunk) / sizeof(float);
+  static constexpr std::size_t vectors = width / vector_width;
+  /// Bit v of word l: lane l of vector v.
+  using pass_bits = std::array<std::uint32_t, vector_width>;
+
+  [[nodiscard]] static constexpr std::size_t at(index_t i) noexcept {
+    return static_cast<std::size_t>(i);
+  }
+  [[nodiscard]] index_t boxes() const noexcept { return static_cast<index_t>(right_.size()); }
+  [[nodiscard]] const double* low(index_t box) const noexcept { return box_.data() + 2 * box * d_; }
+
+  /// The tree over the panels in preorder: a box, all of its left half, all of its right half.
+  void lay_out(index_t count) {
+    centre_.resize(at(count * d_));
+    margin_.resize(at(count));
+    coordinate_.resize(count * d_ * width);
+    inverse_size_.resize(count * width);
+    right_.resize(at(std::max<index_t>(2 * count - 1, 0)));
+    inverse_most_.resize(right_.size());
+    box_.resize(right_.size() * at(2 * d_));
+    struct run {
+      index_t box, first, count;
+    };
+    std::vector<run> open;
+    if (count > 0) open.push_back({0, 0, count});
+    while (!open.empty()) {
+      const run r = open.back();
+      open.pop_back();
+      if (r.count == 1) {
+        right_[at(r.box)] = -1 - r.first;
+        continue;
+      }
+      const index_t left = left_panels(r.count);
+      right_[at(r.box)] = r.box + 2 * left;
+      open.push_back({right_[at(r.box)], r.first + left, r.count - left});
+      open.push_back({r.box + 1, r.first, left});
+    }
+    leaf_.resize(at(count));
+    for (index_t b = 0; b < boxes(); ++b) {
+      if (right_[at(b)] < 0) leaf_[at(-1 - right_[at(b)])] = b;
+    }
+  }
+
+  /// Float coordinates, sizes and box of a panel.
+  void fill(index_t panel) {
+    const index_t begin = panel * width;
+    const index_t end = std::min(begin + width, clusters_.slots());
+    const index_t box = leaf_[at(panel)];
+    bound_panel(box, begin, end);
+    double* low = box_.data() + 2 * box * d_;
+    double* centre = centre_.data() + panel * d_;
+    const bool any = inverse_most_[at(box)] > 0.0;
+    double radius = 0.0;
+    for (index_t j = 0; j < d_; ++j) {
+      centre[j] = any ? 0.5 * (low[j] + low[d_ + j]) : 0.0;
+      const double half = any ? std::max(low[d_ + j] - centre[j], centre[j] - low[j]) : 0.0;
+      radius += half * half;
+    }
+    // A coordinate is off by 2^-24 of itself, in the query and in the panel; twice that, squared,
+    // times 65 for the share of 1/64 in the slack; and what is left of squares that underflow.
+    margin_[at(panel)] = static_cast<float>(radius * 0x1p-44 * 66.0 + 1e-36);
+    for (index_t s = begin; s < begin + width; ++s) place(panel, s, end, centre);
+  }
+
+  void bound_panel(index_t box, index_t begin, index_t end) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    double* low = box_.data() + 2 * box * d_;
+    double* high = low + d_;
+    std::fill_n(low, d_, infinite);
+    std::fill_n(high, d_, -infinite);
+    double most = -infinite;
+    for (index_t s = begin; s < end; ++s) {
+      if (!clusters_.occupied(s)) continue;
+      const double* x = clusters_.mean(s);
+      for (index_t j = 0; j < d_; ++j) {
+        low[j] = std::min(low[j], x[j]);
+        high[j] = std::max(high[j], x[j]);
+      }
+      most = std::max(most, 1.0 / clusters_.size(s));
+    }
+    inverse_most_[at(box)] = most;
+  }
+
+  void place(index_t panel, index_t slot, index_t end, const double* centre) {
+    const index_t lane = slot % width;
+    float* to = coordinate_.data() + panel * d_ * width + lane;
+    if (slot >= end || !clusters_.occupied(slot)) {
+      for (index_t j = 0; j < d_; ++j) to[j * width] = 0.0F;
+      inverse_size_.data()[slot] = -std::numeric_limits<float>::infinity();
+      return;
+    }
+    const double* x = clusters_.mean(slot);
+    for (index_t j = 0; j < d_; ++j) to[j * width] = static_cast<float>(x[j] - centre[j]);
+    inverse_size_.data()[slot] = static_cast<float>(1.0 / clusters_.size(slot));
+  }
+
+  /// A box around its two halves.
+  void enclose(index_t box) {
+    const index_t right = right_[at(box)];
+    if (right < 0) return;
+    double* to = box_.data() + 2 * box * d_;
+    const double* a = low(box + 1);
+    const double* b = low(right);
+    for (index_t j = 0; j < d_; ++j) {
+      to[j] = std::min(a[j], b[j]);
+      to[d_ + j] = std::max(a[d_ + j], b[d_ + j]);
+    }
+    inverse_most_[at(box)] = std::max(inverse_most_[at(box + 1)], inverse_most_[at(right)]);
+  }
+
+  template <std::size_t... V>
+  [[nodiscard]] bool within(const float* y, const float* inverse, const float* q, float a, float b,
+                            float* squares, pass_bits& pass,
+                            std::index_sequence<V...>) const noexcept {
+    const auto load = [](const float* from) {
+      float_chunk c;
+      std::memcpy(&c, from, sizeof(c));
+      return c;
+    };
+    float_chunk sum[vectors] = {(static_cast<void>(V), float_chunk{})...};
+    for (index_t j = 0; j < d_; ++j, y += width) {
+      const float_chunk here = q[j] - float_chunk{};
+      const float_chunk apart[vectors] = {(load(y + V * at(vector_width)) - here)...};
+      ((sum[V] = about_multiply_add(apart[V], apart[V], sum[V])), ...);
+    }
+    const float_chunk slope = a - float_chunk{};
+    const float_chunk level = b - float_chunk{};
+    float_bits found{};
+    ((found |= where_at_most(
+          sum[V], about_multiply_add(load(inverse + V * at(vector_width)), slope, level), 1U << V)),
+     ...);
+    if (united(found) == 0) return false;
+    std::memcpy(pass.data(), &found, sizeof(found));
+    std::memcpy(squares, sum, sizeof(sum));
+    return true;
+  }
+
+  /// Whether clusters of a panel may be nearer than `a` allows, r² <= a / n + b in float32; which
+  /// ones, and all r².
+  [[nodiscard]] bool within(index_t panel, const float* q, float a, float b, float* squares,
+                            pass_bits& pass) const noexcept {
+    return within(coordinate_.data() + panel * d_ * width, inverse_size_.data() + panel * width, q,
+                  a, b, squares, pass, std::make_index_sequence<vectors>{});
+  }
+
+  const ward_clusters& clusters_;
+  index_t d_;
+  double slack_;
+  std::vector<double> centre_;        ///< d a panel
+  std::vector<float> margin_;         ///< squared distances in a panel are off by this at most
+  line_of_floats coordinate_;         ///< d rows of 48 a panel
+  line_of_floats inverse_size_;       ///< 48 a panel; -inf where there is no cluster
+  std::vector<double> box_;           ///< d lower, d upper ends
+  std::vector<double> inverse_most_;  ///< largest 1/n of a box
+  std::vector<index_t> right_;        ///< the right half of a box; -1 - panel of a single panel
+  std::vector<index_t> leaf_;         ///< the box of a panel
+  std::vector<index_t> path_;
+};
+
+}  // namespace bhclust::detail

@@ -1,0 +1,403 @@
+/// @file
+/// Ward's method, exactly, by rounds of reciprocal nearest neighbours.
+#pragma once
+
+#include <bhclust/detail/kd_order.hpp>
+#include <bhclust/detail/kd_panels.hpp>
+#include <bhclust/detail/nearest_lists.hpp>
+#include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/ward_clusters.hpp>
+#include <bhclust/detail/ward_points.hpp>
+#include <bhclust/progress.hpp>
+#include <bhclust/tree.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// How a run of Ward's method goes; none of it changes a tree without ties.
+struct ward_plan {
+  index_t list_length;  ///< neighbours kept of each cluster, at most short_list::longest
+  double chain_share;  ///< once a round merges a smaller share of the clusters, the rest is a chain
+  double flat_share;   ///< once searches look into a larger share of the panels, they look into all
+
+  [[nodiscard]] static ward_plan automatic(index_t columns) noexcept {
+    const index_t length = columns <= 3 ? 2 : columns <= 16 ? 4 : 8;
+    return {length, 0.01, 0.6};
+  }
+};
+
+/// Ward's cost is reducible, so that all pairs of clusters that are each other's nearest may be
+/// merged at once; ties go by (cost, smaller id, larger id), so that there is always such a pair.
+/// Where a round merges few pairs, single pairs are merged along a nearest-neighbour chain, by the
+/// same searches.
+class ward_rounds {
+ public:
+  ward_rounds(ward_points points, index_t rows, double lambda, const ward_plan& plan,
+              thread_team& team, progress_meter& progress)
+      : plan_(plan),
+        team_(team),
+        progress_(progress),
+        merges_(points.take_merges()),
+        clusters_(points.take_clusters()),
+        index_(clusters_),
+        places_(2 * rows - 1),
+        lists_(clusters_.slots(), plan.list_length, lambda / points.cost_unit(),
+               clusters_.columns()),
+        nearest_(at(clusters_.slots())),
+        lambda_(lambda / points.cost_unit()),
+        rows_(rows),
+        spaces_(at(team.size()), kd_panels::search(index_)) {
+    merges_.reserve(at(rows));
+  }
+
+  /// The merges with their costs, in no particular order but children before parents.
+  [[nodiscard]] std::vector<ward_merge> run() && {
+    progress_.advance(static_cast<index_t>(merges_.size()));
+    split_again();
+    while (clusters_.live() > 1) {
+      const index_t before = clusters_.live();
+      find_nearest();
+      const index_t merged = merge_reciprocal();
+      tidy();
+      if (static_cast<double>(merged) < plan_.chain_share * static_cast<double>(before)) break;
+    }
+    follow_chain();
+    return std::move(merges_);
+  }
+
+ private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  /// The nearest neighbour of a slot: its slot for the length of a round, its node for good.
+  struct link {
+    ward_id node = -1;  ///< -1: not known, or none below λ
+    ward_id slot = -1;
+  };
+  /// Slots of a reciprocal pair, that of the older node first.
+  struct pair {
+    ward_id older;
+    ward_id a, b;
+  };
+
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+
+  /// Work in chunks of `some`, shared when there is enough of it.
+  template <class Work>
+  void share(index_t count, index_t some, const Work& work) {
+    team_.run(
+        (count + some - 1) / some,
+        [&](int thread, index_t c) { work(thread, c * some, std::min(count, (c + 1) * some)); },
+        [&] { progress_.tick(); });
+  }
+
+  void find_nearest() {
+    std::vector<index_t> scanned(at(team_.size()), 0), asked(at(team_.size()), 0);
+    share(index_.panels(), 8, [&](int thread, index_t begin, index_t end) {
+      auto& space = spaces_[at(thread)];
+      space.clear();
+      for (index_t p = begin; p < end; ++p) {
+        collect(p, space);
+        if (space.size() == 0 || (p + 1 < end && !space.full())) continue;
+        scanned[at(thread)] += space.run(flat_);
+        asked[at(thread)] += space.size();
+        pulse();
+        for (index_t i = 0; i < space.size(); ++i) settle(space.slot(i), space.found(i));
+        space.clear();
+      }
+    });
+    index_t looked = 0;
+    index_t searches = 0;
+    for (std::size_t t = 0; t < scanned.size(); ++t) {
+      looked += scanned[t];
+      searches += asked[t];
+    }
+    if (searches > 0) {
+      flat_ = flat_ || static_cast<double>(looked) > plan_.flat_share *
+                                                         static_cast<double>(searches) *
+                                                         static_cast<double>(index_.panels());
+    }
+  }
+
+  /// The slots of a panel whose neighbour is not proved by their lists.
+  void collect(index_t panel, kd_panels::search& space) {
+    const index_t end = std::min(clusters_.slots(), (panel + 1) * kd_panels::width);
+    for (index_t s = panel * kd_panels::width; s < end; ++s) {
+      if (!clusters_.occupied(s)) continue;
+      link& to = nearest_[at(s)];
+      if (to.node >= 0) {
+        to.slot = places_.slot(to.node);
+        if (to.slot >= 0) continue;
+      }
+      const auto list = lists_.current(s, clusters_, places_);
+      if (list.size() > 0 && list[0].cost < lists_.bound(s)) {
+        lists_.put(s, list, lists_.bound(s));
+        point(s, list[0]);
+      } else {
+        space.add(s, list);
+      }
+    }
+  }
+
+  void settle(index_t slot, const short_list& found) {
+    lists_.put(slot, found);
+    if (found.size() > 0) {
+      point(slot, found[0]);
+    } else {
+      nearest_[at(slot)] = {};
+    }
+  }
+
+  void point(index_t slot, const ward_neighbour& to) {
+    nearest_[at(slot)] = {to.node, places_.slot(to.node)};
+  }
+
+  index_t merge_reciprocal() {
+    const auto pairs = reciprocal_pairs();
+    const auto first = static_cast<ward_id>(rows_ + static_cast<index_t>(merges_.size()));
+    const auto count = static_cast<index_t>(pairs.size());
+    std::vector<std::pair<double, double>> sizes(pairs.size());
+    for (index_t k = 0; k < count; ++k) {
+      const auto& [older, a, b] = pairs[at(k)];
+      const auto made = static_cast<ward_id>(first + k);
+      const ward_id newer = clusters_.node(b);
+      merges_.push_back({older, newer, clusters_.cost(a, b)});
+      places_.merge(older, made);
+      places_.merge(newer, made);
+      places_.put(made, a);
+      sizes[at(k)] = {clusters_.size(a), clusters_.size(b)};
+    }
+    share(count, 256, [&](int, index_t begin, index_t end) {
+      for (index_t k = begin; k < end; ++k) {
+        clusters_.join(pairs[at(k)].a, pairs[at(k)].b, static_cast<ward_id>(first + k));
+        nearest_[at(pairs[at(k)].a)] = {};
+      }
+    });
+    clusters_.lower_live(count);
+    share(count, 256, [&](int, index_t begin, index_t end) {
+      for (index_t k = begin; k < end; ++k) {
+        const double cost = merges_[at(first - rows_ + k)].cost;
+        lists_.join(pairs[at(k)].a, pairs[at(k)].b, sizes[at(k)].first, sizes[at(k)].second, cost,
+                    clusters_, places_);
+      }
+    });
+    progress_.advance(count);
+    return count;
+  }
+
+  /// In order of their older nodes, so that new ids, by which later ties go, depend on nothing but
+  /// the rows. Clusters without a neighbour below λ will never have one and are left out from here
+  /// on.
+  [[nodiscard]] std::vector<pair> reciprocal_pairs() {
+    std::vector<pair> pairs;
+    for (index_t s = 0; s < clusters_.slots(); ++s) {
+      if (!clusters_.occupied(s)) continue;
+      const link to = nearest_[at(s)];
+      if (to.node < 0) {
+        finish(s);
+      } else if (to.slot > s && nearest_[at(to.slot)].node == clusters_.node(s)) {
+        const auto here = static_cast<ward_id>(s);
+        const ward_id own = clusters_.node(s);
+        pairs.push_back(own < to.node ? pair{own, here, to.slot} : pair{to.node, to.slot, here});
+      }
+    }
+    std::sort(pairs.begin(), pairs.end(),
+              [](const pair& x, const pair& y) { return x.older < y.older; });
+    return pairs;
+  }
+
+  void finish(index_t slot) {
+    places_.remove(clusters_.node(slot));
+    clusters_.vacate(slot);
+    progress_.advance(1);
+  }
+
+  /// Slots without a cluster go when they are 15% of all; the order is made anew when 40% are left
+  /// of what it was made for.
+  void tidy() {
+    const auto live = static_cast<double>(clusters_.live());
+    if (live < 0.4 * static_cast<double>(ordered_)) {
+      drop_vacant();
+      split_again();
+      return;
+    }
+    if (live < 0.85 * static_cast<double>(clusters_.slots())) {
+      drop_vacant();
+      place_all();
+    }
+    index_.rebuild(team_, progress_);
+  }
+
+  void drop_vacant() {
+    std::vector<index_t> kept;
+    kept.reserve(at(clusters_.live()));
+    for (index_t s = 0; s < clusters_.slots(); ++s) {
+      if (clusters_.occupied(s)) kept.push_back(s);
+    }
+    clusters_.keep(kept);
+    lists_.keep(kept);
+    keep_entries(nearest_, kept);
+  }
+
+  void split_again() {
+    const auto order = kd_order(clusters_, kd_panels::width).make(team_, progress_);
+    clusters_.reorder(order);
+    lists_.reorder(order);
+    ward_clusters::reorder_entries(nearest_, order, 1);
+    ordered_ = clusters_.slots();
+    place_all();
+    index_.rebuild(team_, progress_);
+  }
+
+  void place_all() {
+    for (index_t s = 0; s < clusters_.slots(); ++s) places_.put(clusters_.node(s), s);
+  }
+
+  /// Follow nearest neighbours until two clusters are each other's, merge them, go on from what is
+  /// left of the chain. Costs along the chain fall strictly, so that it ends whatever rounding
+  /// does.
+  void follow_chain() {
+    std::vector<ward_neighbour> chain;
+    index_t first = 0;
+    while (clusters_.live() > 1) {
+      if (chain.empty()) {
+        while (!clusters_.occupied(first)) ++first;
+        chain.push_back({lambda_, clusters_.node(first)});
+      }
+      const ward_neighbour next = nearest_below(chain.back());
+      if (next.node < 0) {
+        if (close(chain)) first = 0;
+      } else {
+        go_to(next, chain);
+      }
+      pulse();
+    }
+  }
+
+  /// The nearest of the clusters that are nearer than what led to the tip.
+  [[nodiscard]] ward_neighbour nearest_below(const ward_neighbour& tip) {
+    auto& space = spaces_[0];
+    space.clear();
+    space.add(places_.slot(tip.node), short_list(1, tip.cost));
+    space.run(flat_);
+    return space.found(0).size() > 0 ? space.found(0)[0] : ward_neighbour{};
+  }
+
+  /// Where rounding puts a cluster of the chain nearest, the tip goes behind it.
+  static void go_to(const ward_neighbour& next, std::vector<ward_neighbour>& chain) {
+    const auto known = std::find_if(chain.begin(), chain.end(),
+                                    [&](const ward_neighbour& l) { return l.node == next.node; });
+    if (known == chain.end()) {
+      chain.push_back(next);
+      return;
+    }
+    const ward_id tip = chain.back().node;
+    chain.erase(known + 1, chain.end());
+    chain.push_back({next.cost, tip});
+  }
+
+  /// Merges the last two of the chain; a lone cluster has no neighbour below λ and is finished.
+  /// Returns whether slots were renumbered.
+  bool close(std::vector<ward_neighbour>& chain) {
+    const ward_neighbour last = chain.back();
+    chain.pop_back();
+    const index_t slot = places_.slot(last.node);
+    if (chain.empty()) {
+      finish(slot);
+      index_.refresh(slot);
+      return false;
+    }
+    const ward_id before = chain.back().node;
+    chain.pop_back();
+    const auto made = static_cast<ward_id>(rows_ + static_cast<index_t>(merges_.size()));
+    const auto [older, newer] = std::minmax({before, last.node});
+    const index_t a = places_.slot(older);
+    const index_t b = places_.slot(newer);
+    merges_.push_back({older, newer, last.cost});
+    places_.merge(older, made);
+    places_.merge(newer, made);
+    places_.put(made, a);
+    clusters_.join(a, b, made);
+    clusters_.lower_live(1);
+    progress_.advance(1);
+    if (static_cast<double>(clusters_.live()) < 0.6 * static_cast<double>(clusters_.slots())) {
+      drop_vacant();
+      split_again();
+      return true;
+    }
+    index_.refresh(a);
+    index_.refresh(b);
+    return false;
+  }
+
+  ward_plan plan_;
+  thread_team& team_;
+  progress_meter& progress_;
+  std::vector<ward_merge> merges_;
+  ward_clusters clusters_;
+  kd_panels index_;
+  ward_places places_;
+  nearest_lists lists_;
+  std::vector<link> nearest_;
+  double lambda_;
+  index_t rows_;
+  index_t ordered_ = 0;
+  bool flat_ = false;
+  std::vector<kd_panels::search> spaces_;
+};
+
+/// The forest of some merges: nodes in order of cost, those of equal cost in the order of the
+/// merges; a union never comes before its parts, whatever rounding did to their costs.
+[[nodiscard]] inline tree tree_by_height(index_t rows, std::vector<ward_merge> merges,
+                                         double cost_unit) {
+  struct placed {
+    double height;
+    ward_id merge;
+  };
+  std::vector<placed> order(merges.size());
+  for (std::size_t k = 0; k < merges.size(); ++k) {
+    double height = merges[k].cost;
+    for (const ward_id child : {merges[k].a, merges[k].b}) {
+      if (child < rows) continue;
+      height = std::max(height, order[static_cast<std::size_t>(child - rows)].height);
+    }
+    order[k] = {height, static_cast<ward_id>(k)};
+  }
+  std::sort(order.begin(), order.end(), [](const placed& x, const placed& y) {
+    return x.height < y.height || (x.height == y.height && x.merge < y.merge);
+  });
+  std::vector<ward_id> node(merges.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    node[static_cast<std::size_t>(order[k].merge)] =
+        static_cast<ward_id>(rows) + static_cast<ward_id>(k);
+  }
+  tree_builder grown(rows, cost_kind::divergence);
+  const auto renamed = [&](ward_id old) -> index_t {
+    return old < rows ? old : node[static_cast<std::size_t>(old - rows)];
+  };
+  for (const auto& next : order) {
+    const auto& merge = merges[static_cast<std::size_t>(next.merge)];
+    const auto [a, b] = std::minmax({renamed(merge.a), renamed(merge.b)});
+    grown.join(a, b, merge.cost * cost_unit);
+  }
+  return std::move(grown).finish();
+}
+
+/// Ward's method on a table without missing cells, each column in its own unit (√2 σ).
+[[nodiscard]] inline tree ward_tree(const table_view& X, const std::vector<double>& unit,
+                                    double lambda, const ward_plan& plan, int n_threads,
+                                    progress_meter& progress) {
+  thread_team team(n_threads);
+  ward_points points(X, unit);
+  const double cost_unit = points.cost_unit();
+  auto merges = ward_rounds(std::move(points), X.rows(), lambda, plan, team, progress).run();
+  tree grown = tree_by_height(X.rows(), std::move(merges), cost_unit);
+  progress.finish();
+  return grown;
+}
+
+}  // namespace bhclust::detail
