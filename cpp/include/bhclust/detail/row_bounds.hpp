@@ -241,11 +241,14 @@ class row_bounds {
     const double* value = bounds.values.data() + g * nibbles::entries;
     std::uint8_t* penalty = bounds.penalties.data() + g * nibbles::entries;
     const double most = largest(value, 0, nibbles::entries);
+    // three loops, each of which the compiler turns into vectors
+    double steps[nibbles::entries];
     std::int32_t whole[nibbles::entries];
     for (index_t k = 0; k < nibbles::entries; ++k) {
-      const double steps = (most - value[k]) * steps_a_nat;
-      whole[k] = static_cast<std::int32_t>(steps < cap ? steps : cap);
+      const double all = (most - value[k]) * steps_a_nat;
+      steps[k] = all < cap ? all : cap;
     }
+    for (index_t k = 0; k < nibbles::entries; ++k) whole[k] = static_cast<std::int32_t>(steps[k]);
     for (index_t k = 0; k < nibbles::entries; ++k) penalty[k] = static_cast<std::uint8_t>(whole[k]);
   }
 
