@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -57,6 +58,7 @@ class followed_store {
   followed_store(const Model& model, const table& X, Store store)
       : truth_{model, X}, store_(std::move(store)) {
     for (index_t i = 0; i < X.rows(); ++i) members_.push_back({i});
+    retired_.resize(members_.size());
   }
 
   void merge(index_t a, index_t b) {
@@ -64,12 +66,14 @@ class followed_store {
     auto both = members_[at(a)];
     both.insert(both.end(), members_[at(b)].begin(), members_[at(b)].end());
     members_.push_back(std::move(both));
+    retired_.push_back(0);
   }
 
   void keep(const std::vector<index_t>& slots) {
     std::vector<std::vector<index_t>> kept;
     for (const index_t s : slots) kept.push_back(members_[at(s)]);
     members_ = std::move(kept);
+    detail::keep_entries(retired_, slots);
     store_.keep(slots);
   }
 
@@ -116,12 +120,56 @@ class followed_store {
     }
   }
 
+  /// Searches find what the rows of gains say, among slots of which some are retired.
+  void check_searches(random_source& random) {
+    if constexpr (detail::has<detail::searches_t, Store>) {
+      if (!store_.searches()) return;
+      const auto offsets = draw_offsets(random);
+      const auto offset = [&](index_t slot) { return offsets.of_slot[at(slot)]; };
+      const auto whole = gains();
+      typename Store::query q;
+      for (int times = 0; times < 40; ++times) {
+        const index_t a = random.below(store_.slots());
+        const index_t begin = random.below(store_.slots() + 1);
+        const index_t end = begin + random.below(store_.slots() + 1 - begin);
+        detail::cheapest wanted;
+        if (random.chance(0.3)) wanted = {offsets.row + random.normal(), random.below(end + 1)};
+        auto found = wanted;
+        for (index_t s = begin; s < end; ++s) wanted.take(offset(s) - whole[at(a)][at(s)], s);
+        store_.load(q, a);
+        store_.search(q, begin, end, detail::cost_offsets(offset, offsets.row), found);
+        CHECK(found.cost == wanted.cost);
+        CHECK(found.slot == wanted.slot);
+      }
+    }
+  }
+
   [[nodiscard]] index_t slots() const { return store_.slots(); }
 
  private:
+  struct slot_offsets {
+    double row;
+    std::vector<double> of_slot;
+  };
+
+  /// Equal for rows, any for clusters, +inf for those retired here.
+  slot_offsets draw_offsets(random_source& random) {
+    slot_offsets offsets{random.normal(), {}};
+    for (index_t s = 0; s < store_.slots(); ++s) {
+      const bool row = members_[at(s)].size() == 1;
+      offsets.of_slot.push_back(row ? offsets.row : offsets.row + random.normal());
+      if (random.chance(0.1)) retired_[at(s)] = 1;
+      if (retired_[at(s)] == 0) continue;
+      offsets.of_slot.back() = std::numeric_limits<double>::infinity();
+      store_.retire(s);
+    }
+    return offsets;
+  }
+
   truth<Score, Model> truth_;
   Store store_;
   std::vector<std::vector<index_t>> members_;
+  std::vector<char> retired_;  ///< of each slot, whether a search was told so
 };
 
 template <class Model>
@@ -161,6 +209,7 @@ void check_store(random_source& random, const Model& model, const table& X, Stor
     }
     check_equal_where_kept(before, followed.gains(), old_slots);
     followed.check_bounds(random);
+    followed.check_searches(random);
     before = followed.gains();
     const auto kept = some_of(random, followed.slots(), pruning == 2 ? 0.3 : 0.8);
     followed.keep(kept);
@@ -207,6 +256,23 @@ TEST_CASE("stores: log Bayes factors of every family") {
 }
 
 TEST_CASE("stores: divergences of every family") { check_every_family<detail::relaxed_score>(); }
+
+TEST_CASE("stores: searches among many rows of many columns, some of them equal") {
+  for_each_example(1, 90, 40, [](random_source& random, const any_family& family, const table& X) {
+    auto order = shuffled(random, X.rows());
+    order.resize(60);
+    for (int twice = 0; twice < 50; ++twice) order.push_back(order[at(random.below(40))]);
+    const table Y = X.taken(order);
+    auto followed = follow(bhclust::bind(family, Y.view()), Y);
+    for (int pruning = 0; pruning < 3; ++pruning) {
+      for (int merges = 0; merges < 25; ++merges) {
+        followed.merge(random.below(followed.slots()), random.below(followed.slots()));
+      }
+      followed.check_searches(random);
+      followed.keep(some_of(random, followed.slots(), 0.8));
+    }
+  });
+}
 
 TEST_CASE("stores: a cluster of all rows against itself and its parts") {
   // algorithms sweep over dead slots too, whose clusters lie inside the one that asks

@@ -5,6 +5,8 @@
 #include <bhclust/detail/function_tables.hpp>
 #include <bhclust/detail/special.hpp>
 
+#include <cmath>
+
 namespace bhclust::detail {
 
 /// ln B(a + m, b + k) - ln B(a, b) for a, b > 0 and m, k >= 0: the log probability of a sequence of
@@ -26,18 +28,33 @@ struct beta_ratio_tables {
   function_table first{}, second{}, both{};
 
   void make(function_tables& tables, double a, double b) {
-    constexpr double strong = 1e4;
     if (a + b > strong) return;
     first = tables.gamma_ratio(a);
     second = tables.gamma_ratio(b);
     both = tables.gamma_ratio(a + b);
+  }
+  /// For m and k that are numbers of rows.
+  void make_of_rows(function_tables& tables, double a, double b) {
+    if (a + b > strong) return;
+    first = tables.gamma_ratio_of_rows(a);
+    second = tables.gamma_ratio_of_rows(b);
+    both = tables.gamma_ratio_of_rows(a + b);
   }
 
   [[nodiscard]] bool covers(double m, double k) const noexcept { return both.covers(m + k); }
   [[nodiscard]] double operator()(double m, double k) const noexcept {
     return first(m) + second(k) - both(m + k);
   }
+
+ private:
+  static constexpr double strong = 1e4;
 };
+
+/// The log probability of a sequence of m and k events of two kinds at the shares that suit it
+/// best.
+[[nodiscard]] inline double best_log_likelihood_of_two(double m, double k) noexcept {
+  return (m > 0.0 ? m * std::log(m / (m + k)) : 0.0) + (k > 0.0 ? k * std::log(k / (m + k)) : 0.0);
+}
 
 /// ∂/∂a and ∂/∂b of log_beta_ratio.
 inline void log_beta_ratio_gradient(double a, double b, double m, double k, double* g) noexcept {

@@ -38,6 +38,7 @@ class coded_table {
     constexpr index_t look_ups = 1000000;
     return sparse_ ? 1024 : look_ups / (groups() + 1) + 1;
   }
+  [[nodiscard]] index_t columns() const noexcept { return static_cast<index_t>(levels_.size()); }
   [[nodiscard]] index_t total_levels() const noexcept { return level_start_.back(); }
   [[nodiscard]] const std::vector<double>& levels(index_t j) const noexcept {
     return levels_[at(j)];

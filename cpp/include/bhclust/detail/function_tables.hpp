@@ -2,7 +2,7 @@
 /// Functions of counts, computed once for small counts.
 #pragma once
 
-#include <bhclust/detail/special.hpp>
+#include <bhclust/detail/simd.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
@@ -29,45 +29,84 @@ struct function_table {
 /// owner but are never copied.
 class function_tables {
  public:
-  /// Tables are as long as a budget of a few megabytes allows for this many columns.
-  explicit function_tables(index_t columns)
-      : size_(std::clamp<index_t>(budget / std::max<index_t>(columns, 1), 16, 4096)) {}
+  /// Tables are as long as a budget of a few megabytes allows for this many columns; those of
+  /// numbers of rows end at the number there are.
+  function_tables(index_t columns, index_t rows)
+      : size_(std::clamp<index_t>(budget / std::max<index_t>(columns, 1), 16, 4096)),
+        rows_(std::min(size_, rows + 1)) {}
   function_tables(const function_tables&) = delete;
   function_tables& operator=(const function_tables&) = delete;
   function_tables(function_tables&&) = default;
   function_tables& operator=(function_tables&&) = default;
   ~function_tables() = default;
 
-  /// ln Γ(a + m) - ln Γ(a).
-  [[nodiscard]] function_table gamma_ratio(double a) {
-    return make({0.0, a, 0.0}, [a](double m) { return log_gamma_ratio(a, m); });
-  }
-  /// ln(b + n).
+  /// ln Γ(a + m) - ln Γ(a) of sums of counts m.
+  [[nodiscard]] function_table gamma_ratio(double a) { return gamma_ratio(a, size_); }
+  /// The same of numbers of rows m.
+  [[nodiscard]] function_table gamma_ratio_of_rows(double a) { return gamma_ratio(a, rows_); }
+  /// ln(b + n) of numbers of rows n.
   [[nodiscard]] function_table log_sum(double b) {
-    return make({1.0, b, 0.0}, [b](double n) { return std::log(b + n); });
+    return make({1.0, b, 0.0, 0.0}, rows_, [b](std::vector<double>& values) {
+      for (double n = 0.0; n < static_cast<double>(values.size()); n += 1.0) {
+        values[static_cast<std::size_t>(n)] = std::log(b + n);
+      }
+    });
   }
-  /// a ln(1 + n / b).
+  /// a ln(1 + n / b) of numbers of rows n.
   [[nodiscard]] function_table scaled_log1p(double a, double b) {
-    return make({2.0, a, b}, [a, b](double n) { return a * std::log1p(n / b); });
+    return make({2.0, a, b, 0.0}, rows_, [a, b](std::vector<double>& values) {
+      for (double n = 0.0; n < static_cast<double>(values.size()); n += 1.0) {
+        values[static_cast<std::size_t>(n)] = a * std::log1p(n / b);
+      }
+    });
   }
 
  private:
   static constexpr index_t budget = 1000000;  ///< entries of all columns' tables of one kind
 
-  /// Which function, and its parameters.
-  using key = std::array<double, 3>;
+  /// Which function, its parameters, and where its table ends.
+  using key = std::array<double, 4>;
 
-  template <class F>
-  [[nodiscard]] function_table make(const key& k, const F& f) {
-    auto& values = tables_[k];
-    if (values.empty()) {
-      values.reserve(static_cast<std::size_t>(size_));
-      for (index_t m = 0; m < size_; ++m) values.push_back(f(static_cast<double>(m)));
-    }
-    return {values.data(), static_cast<double>(size_)};
+  [[nodiscard]] function_table gamma_ratio(double a, index_t size) {
+    return make({0.0, a, 0.0, static_cast<double>(size)}, size,
+                [a](std::vector<double>& values) { sum_logs(a, values); });
   }
 
-  index_t size_;
+  /// values[m] = ln a + ln(a + 1) + … + ln(a + m - 1); what the sums round off is summed apart.
+  static void sum_logs(double a, std::vector<double>& values) {
+    double sum = 0.0;
+    double lost = 0.0;
+    double terms[lanes::count];
+    const auto size = static_cast<index_t>(values.size());
+    for (index_t m = 0; m < size; ++m) {
+      values[static_cast<std::size_t>(m)] = sum + lost;
+      if (m % lanes::count == 0) logs_from(a, m, terms);
+      const double term = terms[m % lanes::count];
+      const double next = sum + term;
+      const double added = next - sum;
+      lost += (sum - (next - added)) + (term - added);
+      sum = next;
+    }
+  }
+
+  /// ln(a + m), ln(a + m + 1), …
+  static void logs_from(double a, index_t m, double* terms) {
+    for (index_t k = 0; k < lanes::count; ++k) terms[k] = a + static_cast<double>(m + k);
+    log(lanes::load(terms)).store(terms);
+    if (m == 0) terms[0] = std::log(a);  // which may be below the range of lanes
+  }
+
+  template <class Fill>
+  [[nodiscard]] function_table make(const key& k, index_t size, const Fill& fill) {
+    auto& values = tables_[k];
+    if (values.empty()) {
+      values.resize(static_cast<std::size_t>(size));
+      fill(values);
+    }
+    return {values.data(), static_cast<double>(size)};
+  }
+
+  index_t size_, rows_;
   std::map<key, std::vector<double>> tables_;
 };
 

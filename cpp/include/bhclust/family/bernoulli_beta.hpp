@@ -22,7 +22,7 @@ struct bernoulli_beta_column {
   double a, b;
   beta_ratio_tables ratio{};
 
-  void tabulate(function_tables& tables) { ratio.make(tables, a, b); }
+  void tabulate(function_tables& tables) { ratio.make_of_rows(tables, a, b); }
 
   [[nodiscard]] static index_t width() noexcept { return 2; }
 
@@ -40,6 +40,10 @@ struct bernoulli_beta_column {
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
     return ratio.covers(t[1], t[0] - t[1]) ? ratio(t[1], t[0] - t[1])
                                            : log_beta_ratio(a, b, t[1], t[0] - t[1]);
+  }
+
+  [[nodiscard]] static double best_log_likelihood(const double* t) noexcept {
+    return best_log_likelihood_of_two(t[1], t[0] - t[1]);
   }
 
   void predictive_mean(const double* t, double* out) const noexcept {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,8 +31,8 @@ struct categorical_dirichlet_column {
   void tabulate(function_tables& tables) {
     const double total_concentration = concentration * static_cast<double>(levels);
     if (total_concentration > 1e4) return;
-    gamma = tables.gamma_ratio(concentration);
-    total_gamma = tables.gamma_ratio(total_concentration);
+    gamma = tables.gamma_ratio_of_rows(concentration);
+    total_gamma = tables.gamma_ratio_of_rows(total_concentration);
   }
 
   [[nodiscard]] index_t width() const noexcept { return levels; }
@@ -59,6 +60,13 @@ struct categorical_dirichlet_column {
     }
     return log_beta_ratio(concentration, prior_rest, *top, rest) +
            (sum - log_gamma_ratio(prior_rest, rest));
+  }
+
+  [[nodiscard]] double best_log_likelihood(const double* t) const noexcept {
+    const double n = total(t);
+    double sum = 0.0;
+    for (index_t k = 0; k < levels; ++k) sum += t[k] > 0.0 ? t[k] * std::log(t[k] / n) : 0.0;
+    return sum;
   }
 
   static constexpr index_t hyperparameters = 2;

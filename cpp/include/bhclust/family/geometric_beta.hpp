@@ -41,6 +41,10 @@ struct geometric_beta_column {
     return ratio.covers(t[0], t[1]) ? ratio(t[0], t[1]) : log_beta_ratio(a, b, t[0], t[1]);
   }
 
+  [[nodiscard]] static double best_log_likelihood(const double* t) noexcept {
+    return best_log_likelihood_of_two(t[0], t[1]);
+  }
+
   void predictive_mean(const double* t, double* out) const noexcept {
     negative_binomial_beta_column{1.0, a, b}.predictive_mean(t, out);
   }

@@ -27,6 +27,8 @@ struct dirichlet_column {
   double a, sign;
   function_table gamma{};
 
+  static constexpr bool totalled = true;
+
   [[nodiscard]] static index_t width() noexcept { return 2; }
 
   void tabulate(function_tables& tables) { gamma = tables.gamma_ratio(a); }

@@ -81,6 +81,10 @@ struct negative_binomial_beta_column {
     return log_beta_ratio(a, b, r * t[0], t[1]) + t[2];
   }
 
+  [[nodiscard]] double best_log_likelihood(const double* t) const noexcept {
+    return best_log_likelihood_of_two(r * t[0], t[1]) + t[2];
+  }
+
   void predictive_mean(const double* t, double* out) const noexcept {
     const double excess = (a - 1.0) + r * t[0];
     *out = excess > 0.0 ? r * (b + t[1]) / excess : infinity;

@@ -53,6 +53,10 @@ struct poisson_gamma_column {
            t[1] * std::log(rate + t[0]) - t[2];
   }
 
+  [[nodiscard]] static double best_log_likelihood(const double* t) noexcept {
+    return (t[1] > 0.0 ? t[1] * std::log(t[1] / t[0]) - t[1] : 0.0) - t[2];
+  }
+
   void predictive_mean(const double* t, double* out) const noexcept {
     *out = (shape + t[1]) / (rate + t[0]);
   }
