@@ -37,6 +37,10 @@ class erased_store {
   [[nodiscard]] virtual index_t slots() const = 0;
   virtual void load(query& q, index_t slot) const = 0;
   virtual void row(const query& q, index_t begin, index_t end, double* out) const = 0;
+  [[nodiscard]] virtual bool searches() const = 0;
+  virtual void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+                      cheapest& best) const = 0;
+  virtual void retire(index_t slot) = 0;
   virtual index_t merge(index_t a, index_t b) = 0;
   virtual void keep(const std::vector<index_t>& slots) = 0;
 
@@ -64,6 +68,16 @@ class erased_store_of final : public erased_store {
   }
   void row(const query& q, index_t begin, index_t end, double* out) const override {
     store_.row(static_cast<const held_query&>(q).held, begin, end, out);
+  }
+  [[nodiscard]] bool searches() const override { return can_search(store_); }
+  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+              cheapest& best) const override {
+    if constexpr (has<searches_t, Store>) {
+      store_.search(static_cast<const held_query&>(q).held, begin, end, offset, best);
+    }
+  }
+  void retire(index_t slot) override {
+    if constexpr (has<searches_t, Store>) store_.retire(slot);
   }
   index_t merge(index_t a, index_t b) override { return store_.merge(a, b); }
   void keep(const std::vector<index_t>& slots) override { store_.keep(slots); }
@@ -204,6 +218,12 @@ class any_model::store {
   void row(const query& q, index_t begin, index_t end, double* out) const {
     store_->row(*q.held, begin, end, out);
   }
+  [[nodiscard]] bool searches() const { return store_->searches(); }
+  void search(const query& q, index_t begin, index_t end, const detail::cost_offsets& offset,
+              detail::cheapest& best) const {
+    store_->search(*q.held, begin, end, offset, best);
+  }
+  void retire(index_t slot) { store_->retire(slot); }
   index_t merge(index_t a, index_t b) { return store_->merge(a, b); }
   void keep(const std::vector<index_t>& slots) { store_->keep(slots); }
 

@@ -40,7 +40,15 @@ class log_d_rule {
   }
 
   [[nodiscard]] double cost(index_t a, index_t b, double gain) const noexcept {
-    return ((bias_[at(a)] + bias_[at(b)]) + size_term_[at(size_[at(a)] + size_[at(b)])]) - gain;
+    return offset(a, b) - gain;
+  }
+  /// What the gain is taken from.
+  [[nodiscard]] double offset(index_t a, index_t b) const noexcept {
+    return (bias_[at(a)] + bias_[at(b)]) + size_term_[at(size_[at(a)] + size_[at(b)])];
+  }
+  /// Of any live row b.
+  [[nodiscard]] double row_offset(index_t a) const noexcept {
+    return (bias_[at(a)] + 0.0) + size_term_[at(size_[at(a)] + 1)];
   }
   /// Size 0 keeps the size of a union with a dead slot within the table.
   void retire(index_t slot) {

@@ -23,12 +23,35 @@ struct proposal {
   }
 };
 
+template <class Rule>
+using rule_offset_t =
+    decltype(std::declval<const Rule&>().offset(std::declval<index_t>(), std::declval<index_t>()));
+
+/// The costs of pairs with slot a, as searches take them.
+template <class Rule>
+struct costs_from {
+  const Rule& rule;
+  index_t a;
+
+  [[nodiscard]] double operator()(index_t b, double gain) const { return rule.cost(a, b, gain); }
+  template <class R = Rule, class = rule_offset_t<R>>
+  [[nodiscard]] double offset(index_t b) const {
+    return rule.offset(a, b);
+  }
+  template <class R = Rule, class = rule_offset_t<R>>
+  [[nodiscard]] double row_offset() const {
+    return rule.row_offset(a);
+  }
+};
+
 /// "The newer cluster owns the pair": a live cluster keeps its best partner among older ones. That
 /// entry never improves, as clusters are only born newer; it goes stale when its partner dies, is
 /// then still a lower bound, and is searched again only when it reaches the top of the heap.
 ///
 /// `Rule` turns gains into costs and follows the slots:
 ///     double cost(index_t a, index_t b, double gain) const   // +inf when b was retired
+///     double offset(index_t a, index_t b) const              // optional, with the next, for stores
+///     double row_offset(index_t a) const                     // that search: see cost_offsets
 ///     void retire(index_t slot)
 ///     void append(double cost, index_t size)                 // the new youngest slot
 ///     void keep(const std::vector<index_t>& slots)
@@ -64,8 +87,8 @@ class agglomeration {
 
  private:
   void propose_rows() {
-    const auto best = clusters_.nearest_older(
-        [this](index_t a, index_t b, double gain) { return rule_.cost(a, b, gain); });
+    const auto best =
+        clusters_.nearest_older([this](index_t a) { return costs_from<Rule>{rule_, a}; });
     for (index_t i = 0; i < static_cast<index_t>(best.size()); ++i) {
       put(i, best[static_cast<std::size_t>(i)]);
     }
@@ -78,8 +101,7 @@ class agglomeration {
 
   void propose(index_t newer) {
     const index_t a = clusters_.slot(newer);
-    put(newer, clusters_.nearest(
-                   newer, a, [this, a](index_t b, double gain) { return rule_.cost(a, b, gain); }));
+    put(newer, clusters_.nearest(newer, a, costs_from<Rule>{rule_, a}));
   }
 
   void merge(const proposal& best) {

@@ -17,14 +17,61 @@
 #pragma once
 
 #include <bhclust/detail/score.hpp>
+#include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
 namespace bhclust::detail {
+
+/// The cheapest slot that a search has seen, the earliest of equals; -1 for none below +inf.
+struct cheapest {
+  double cost = std::numeric_limits<double>::infinity();
+  index_t slot = -1;
+
+  void take(double other_cost, index_t other_slot) noexcept {
+    const bool better = other_cost < cost || (other_cost == cost && other_slot < slot);
+    if (!better) return;
+    cost = other_cost;
+    slot = other_slot;
+  }
+};
+
+/// What turns gains into costs: cost(slot) = offset(slot) - gain. Rows that live all have the
+/// offset row(); whatever was retired has +inf. Refers to the function it was made from.
+class cost_offsets {
+ public:
+  template <class F>
+  cost_offsets(const F& offset, double row)
+      : of_(&offset),
+        call_([](const void* of, index_t slot) { return (*static_cast<const F*>(of))(slot); }),
+        row_(row) {}
+
+  [[nodiscard]] double operator()(index_t slot) const { return call_(of_, slot); }
+  [[nodiscard]] double row() const noexcept { return row_; }
+
+ private:
+  const void* of_;
+  double (*call_)(const void*, index_t);
+  double row_;
+};
+
+template <class Store>
+using searches_t = decltype(std::declval<const Store&>().searches());
+
+/// Whether a store's type and the store itself can search.
+template <class Store>
+[[nodiscard]] bool can_search(const Store& store) {
+  if constexpr (has<searches_t, Store>) {
+    return store.searches();
+  } else {
+    return false;
+  }
+}
 
 /// The statistics of many clusters, one after another.
 class statistics_block {
@@ -72,6 +119,14 @@ void keep_entries(std::vector<T>& column, const std::vector<index_t>& kept) {
   std::size_t to = 0;
   for (const index_t from : kept) column[to++] = column[static_cast<std::size_t>(from)];
   column.resize(to);
+}
+
+/// The same for records of `width` entries.
+template <class T>
+void keep_records(std::vector<T>& column, index_t width, const std::vector<index_t>& kept) {
+  auto to = column.begin();
+  for (const index_t from : kept) to = std::copy_n(column.begin() + from * width, width, to);
+  column.erase(to, column.end());
 }
 
 /// The plain store: right for every family, O(width) a score.

@@ -22,6 +22,9 @@ struct neighbour {
   index_t node = -1;
 };
 
+template <class Cost>
+using cost_offset_t = decltype(std::declval<const Cost&>().row_offset());
+
 /// Clusters in order of age (slots ascending = node ids ascending). `Store` is a cluster store.
 /// Dead slots are dropped when they are an eighth of all.
 template <class Store>
@@ -46,6 +49,9 @@ class live_clusters {
   /// Takes a node out, without a successor.
   void retire(index_t node) {
     penalty_[at(slot(node))] = std::numeric_limits<double>::infinity();
+    if constexpr (has<searches_t, Store>) {
+      if (store_.searches()) store_.retire(slot(node));
+    }
     slot_[at(node)] = -1;
     --live_;
   }
@@ -79,11 +85,13 @@ class live_clusters {
   }
 
   /// The cheapest of the slots [0, end) for the node, the earliest slot of equals. `cost(slot,
-  /// gain)` turns a gain into a cost; +inf passes the slot over. Threads share long searches.
+  /// gain)` turns a gain into a cost; +inf passes the slot over. Stores that search need
+  /// `cost.offset(slot)` and `cost.row_offset()` too. Threads share long searches.
   template <class Cost>
   [[nodiscard]] neighbour nearest(index_t of, index_t end, const Cost& cost) {
     store_.load(query_, slot(of));
-    const index_t blocks = (end + block - 1) / block;
+    const index_t step = step_of(cost);
+    const index_t blocks = (end + step - 1) / step;
     if (team_.size() == 1 || nanoseconds_ * static_cast<double>(end) < worth_sharing) {
       const auto start = std::chrono::steady_clock::now();
       const neighbour best = search_here(query_, end, cost);
@@ -96,7 +104,7 @@ class live_clusters {
         [&](int, index_t b) {
           std::vector<double> gains(at(block));
           found_[at(b)] =
-              search_block(query_, b * block, std::min(end, (b + 1) * block), gains, cost);
+              search_block(query_, b * step, std::min(end, (b + 1) * step), gains, cost);
         },
         [&] { progress_.tick(); });
     neighbour best;
@@ -104,9 +112,10 @@ class live_clusters {
     return best;
   }
 
-  /// The cheapest older slot for every slot: result[s] over [0, s), in one threaded sweep.
-  template <class Cost>
-  [[nodiscard]] std::vector<neighbour> nearest_older(const Cost& cost) {
+  /// The cheapest older slot for every slot: result[s] over [0, s) by costs_of(s), in one threaded
+  /// sweep.
+  template <class CostsOf>
+  [[nodiscard]] std::vector<neighbour> nearest_older(const CostsOf& costs_of) {
     std::vector<neighbour> result(at(slots()));
     struct workspace {
       typename Store::query query;
@@ -123,11 +132,12 @@ class live_clusters {
           const index_t first = (last_stripe - from_end) * stripe;
           for (index_t s = first; s < std::min(slots(), first + stripe); ++s) {
             store_.load(space.query, s);
-            for (index_t begin = 0; begin < s; begin += block) {
-              take_if_cheaper(
-                  result[at(s)],
-                  search_block(space.query, begin, std::min(s, begin + block), space.gains,
-                               [&](index_t slot, double gain) { return cost(s, slot, gain); }));
+            const auto cost = costs_of(s);
+            const index_t step = alone_step_of(cost);
+            for (index_t begin = 0; begin < s; begin += step) {
+              take_if_cheaper(result[at(s)],
+                              search_block(space.query, begin, std::min(s, begin + step),
+                                           space.gains, cost));
               if (thread == 0) progress_.tick();
             }
           }
@@ -155,9 +165,36 @@ class live_clusters {
   }
 
   template <class Cost>
+  [[nodiscard]] bool store_searches(const Cost&) const {
+    return has<cost_offset_t, Cost> && can_search(store_);
+  }
+  /// Slots a block: stores that search gain from a good neighbour found early.
+  template <class Cost>
+  [[nodiscard]] index_t step_of(const Cost& cost) const {
+    return store_searches(cost) ? 16 * block : block;
+  }
+  /// The same where no thread shares the search: a store that searches does so once.
+  template <class Cost>
+  [[nodiscard]] index_t alone_step_of(const Cost& cost) const {
+    return store_searches(cost) ? slots() + 1 : block;
+  }
+
+  template <class Cost>
+  [[nodiscard]] neighbour search_store(const typename Store::query& query, index_t begin,
+                                       index_t end, const Cost& cost) const {
+    cheapest best;
+    const auto offset = [&cost](index_t slot) { return cost.offset(slot); };
+    store_.search(query, begin, end, cost_offsets(offset, cost.row_offset()), best);
+    return best.slot < 0 ? neighbour{} : neighbour{best.cost, node(best.slot)};
+  }
+
+  template <class Cost>
   [[nodiscard]] neighbour search_block(const typename Store::query& query, index_t begin,
                                        index_t end, std::vector<double>& gains,
                                        const Cost& cost) const {
+    if constexpr (has<cost_offset_t, Cost> && has<searches_t, Store>) {
+      if (store_searches(cost)) return search_store(query, begin, end, cost);
+    }
     double* costs = gains.data();
     const index_t count = end - begin;
     store_.row(query, begin, end, costs);
@@ -188,8 +225,9 @@ class live_clusters {
                                       const Cost& cost) {
     neighbour best;
     gains_.resize(at(block));
-    for (index_t begin = 0; begin < end; begin += block) {
-      take_if_cheaper(best, search_block(query, begin, std::min(end, begin + block), gains_, cost));
+    const index_t step = alone_step_of(cost);
+    for (index_t begin = 0; begin < end; begin += step) {
+      take_if_cheaper(best, search_block(query, begin, std::min(end, begin + step), gains_, cost));
       progress_.tick();
     }
     return best;

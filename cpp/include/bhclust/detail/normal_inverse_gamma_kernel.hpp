@@ -2,6 +2,7 @@
 /// Evidence of Gaussian clusters with independent columns, eight at a time.
 #pragma once
 
+#include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/special.hpp>
@@ -148,6 +149,28 @@ class normal_inverse_gamma_kernel {
     });
     return look_up(size_term_.data(), n) - log_product * (n * 0.5 + shape_) -
            (lanes::load(block + w) + q.log_p);
+  }
+
+  static constexpr index_t most_coordinates = 32;
+  static void aim(query&, const double*) noexcept {}
+
+  /// Of the rows nearest to the centre and, apart from that, least likely by themselves.
+  [[nodiscard]] lanes bounds(const query& q, const double* block, double*) const noexcept {
+    constexpr index_t w = lanes::count;
+    constexpr double rounding = 1e-14;
+    const double* low = block;
+    const double* high = block + d() * w;
+    const double* centre = q.centre.data();
+    const double* weight = q.weight.data();
+    const lanes log_product = log_of_product([&](index_t j) {
+      const lanes apart =
+          least_size(lanes::load(low + j * w) - centre[j], lanes::load(high + j * w) - centre[j]);
+      return apart * apart * weight[j] + 1.0;
+    });
+    const lanes alone = lanes::load(block + 2 * d() * w);
+    const lanes fall = log_product * (q.power * (1.0 - rounding));
+    return lanes::all(q.base) - fall - alone + rounding * std::fabs(q.base) +
+           larger(alone, alone * -1.0) * rounding;
   }
 
  private:

@@ -5,12 +5,14 @@
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/eight_eliminations.hpp>
 #include <bhclust/detail/robust.hpp>
+#include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace bhclust::detail {
@@ -29,12 +31,17 @@ class normal_inverse_wishart_kernel {
     double n = 0.0;
     double log_p = 0.0;
     std::vector<double> mean, scatter;
-    std::vector<double> from_prior;  ///< ȳ - h
-    std::vector<double> factor;      ///< R, unless n = 1
-    std::vector<double> pull;        ///< Rᵀ v
-    double distance = 0.0;           ///< |v|²
+    std::vector<double> from_prior;        ///< ȳ - h
+    std::vector<double> factor;            ///< R, unless n = 1
+    std::vector<double> from_prior_white;  ///< v
+    std::vector<double> pull;              ///< Rᵀ v
+    double distance = 0.0;                 ///< |v|²
     // What gains of rows have in common; the numbers are explained in row_gains.
     double base = 0.0, half = 0.0, one = 0.0, alpha = 0.0, beta = 0.0, alpha_beta = 0.0;
+    /// Bounds of boxes: see aim.
+    std::vector<double> turned;
+    double along = 0.0, along_weight = 0.0, across_weight = 0.0, least = 0.0;
+    double slack = 0.0, shrink = 0.0, most_base = 0.0;
   };
 
   normal_inverse_wishart_kernel(const Model& model, const table_view& X)
@@ -125,9 +132,10 @@ class normal_inverse_wishart_kernel {
     q.from_prior = q.mean;
     for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] -= prior_mean_[i];
     q.pull = q.from_prior;
-    q.distance = dot(q.pull.data(), q.pull.data(), d());
     double log_det = 0.0;
     if (q.n > 1.0) log_det = load_factor(q);
+    if (q.n == 1.0) q.from_prior_white = q.from_prior;
+    q.distance = dot(q.from_prior_white.data(), q.from_prior_white.data(), d());
     const double n = q.n + 1.0;
     q.half = 0.5 * (model_.nu() + n);
     q.base = size_term(n) - q.log_p - q.half * log_det;
@@ -167,7 +175,61 @@ class normal_inverse_wishart_kernel {
            (lanes::load(block + lanes::count) + q.log_p);
   }
 
+  static constexpr index_t most_coordinates = 32;
+
+  /// The excess of row_gains is a quadratic form of u, whose axes are v and what is at right angles
+  /// to it: with s = H u, H a reflection that turns v into the first axis, and b = β / (n + 1),
+  ///     excess = (α + b / (n + 1)) (s_0 - along)² + (α + b / (n + 1) + αβ |v|²) Σ_{i>0} s_i²
+  ///     + least,
+  /// along = -b |v| / (α + b / (n + 1)). In a box each s_i has bounds of its own.
+  void aim(query& q, const double* reach) const {
+    const double length = std::sqrt(q.distance);
+    const double pull = q.beta * q.one;
+    q.along_weight = q.alpha + pull * q.one;
+    q.across_weight = q.along_weight + q.alpha_beta * q.distance;
+    q.along = -pull * length / q.along_weight;
+    q.least = q.beta * q.distance * (q.alpha / q.along_weight);
+    turn(q, length);
+    allow_for_rounding(q, reach);
+  }
+
+  /// Of the rows nearest to the query and, apart from that, least likely by themselves.
+  [[nodiscard]] lanes bounds(const query& q, const double* block, double* scratch) const noexcept {
+    constexpr index_t w = lanes::count;
+    const double* low = block;
+    const double* high = block + d() * w;
+    for (index_t k = 0; k < d(); ++k) {
+      const lanes from = lanes::load(low + k * w);
+      const lanes to = lanes::load(high + k * w);
+      ((to + from) * 0.5 - q.mean[static_cast<std::size_t>(k)]).store(scratch + 2 * k * w);
+      ((to - from) * 0.5).store(scratch + (2 * k + 1) * w);
+    }
+    lanes along = lanes::all(0.0);
+    lanes across = lanes::all(0.0);
+    for (index_t i = 0; i < d(); ++i) {
+      const double* row = q.turned.data() + i * d();
+      lanes middle = lanes::all(i == 0 ? -q.along : 0.0);
+      lanes half = lanes::all(q.slack);
+      for (index_t k = 0; k < d(); ++k) {
+        middle = middle + lanes::load(scratch + 2 * k * w) * row[k];
+        half = half + lanes::load(scratch + (2 * k + 1) * w) * std::fabs(row[k]);
+      }
+      const lanes apart = at_least(larger(middle, middle * -1.0) - half, 0.0);
+      if (i == 0) {
+        along = apart * apart;
+      } else {
+        across = across + apart * apart;
+      }
+    }
+    const lanes excess = along * q.along_weight + across * q.across_weight + q.least;
+    const lanes fall = log(at_least((excess + 1.0) * q.shrink, 1.0)) * (q.half * (1.0 - rounding));
+    return lanes::all(q.most_base) - fall - lanes::load(block + 2 * d() * w);
+  }
+
  private:
+  /// More than the relative error of a gain's terms.
+  static constexpr double rounding = 1e-14;
+
   [[nodiscard]] index_t d() const noexcept { return model_.d(); }
   [[nodiscard]] double size_term(double n) const noexcept {
     return size_term_[static_cast<std::size_t>(n)];
@@ -186,7 +248,7 @@ class normal_inverse_wishart_kernel {
     cholesky(q.factor.data(), d(), 1.0);
     const double log_det = log_determinant(q.factor.data(), d());
     solve_lower(q.factor.data(), q.pull.data(), d());
-    q.distance = dot(q.pull.data(), q.pull.data(), d());
+    q.from_prior_white = q.pull;
     solve_upper(q.factor.data(), q.pull.data(), d());
     invert_lower(q.factor.data(), d());
     return log_det;
@@ -214,6 +276,61 @@ class normal_inverse_wishart_kernel {
     lanes u = lanes::all(0.0);
     for (index_t k = 0; k < d(); ++k) u = u + lanes::load(x + k * w) * last[k];
     return square + u * u;
+  }
+
+  /// H R: its first row by itself, the others by H = I - 2 w wᵀ / |w|², w = v ± |v| e_0.
+  void turn(query& q, double length) const {
+    const index_t size = d();
+    const double* v = q.from_prior_white.data();
+    q.turned.assign(static_cast<std::size_t>(size * size), 0.0);
+    double* first = q.turned.data();
+    for (index_t i = 0; i < size; ++i) {
+      first[i * size + i] = 1.0;
+      if (q.n > 1.0) std::copy_n(q.factor.data() + triangle(i), i + 1, first + i * size);
+    }
+    if (!(length > 0.0)) return;
+    std::vector<double> along(static_cast<std::size_t>(size), 0.0);  // Rᵀ v
+    for (index_t i = 0; i < size; ++i) {
+      for (index_t k = 0; k <= i; ++k) {
+        along[static_cast<std::size_t>(k)] += v[i] * first[i * size + k];
+      }
+    }
+    const double step = v[0] < 0.0 ? -length : length;
+    const double scale = 1.0 / (length * (length + std::fabs(v[0])));  // 2 / |w|²
+    const double old = first[0];
+    for (index_t i = 1; i < size; ++i) {
+      double* row = first + i * size;
+      for (index_t k = 0; k < size; ++k) {
+        const double mirrored = along[static_cast<std::size_t>(k)] + (k == 0 ? step * old : 0.0);
+        row[k] -= scale * v[i] * mirrored;
+      }
+    }
+    for (index_t k = 0; k < size; ++k) first[k] = along[static_cast<std::size_t>(k)] / length;
+  }
+
+  /// u and v come from factors and solutions of their own: what rounding makes of them, in bounds
+  /// and in gains. When it may be everything, nothing is passed over.
+  void allow_for_rounding(query& q, const double* reach) const {
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    const auto dim = static_cast<double>(d());
+    double terms = 0.0;
+    double inverse = q.n > 1.0 ? 0.0 : dim;
+    double trace = dim;
+    for (index_t i = 0, e = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k, ++e) {
+        const auto in = static_cast<std::size_t>(e);
+        const double r = q.n > 1.0 ? q.factor[in] : (i == k ? 1.0 : 0.0);
+        terms += std::fabs(r) * (std::fabs(q.mean[static_cast<std::size_t>(k)]) + reach[k]);
+        if (q.n > 1.0) inverse += r * r;
+        if (i == k) trace += q.scatter[in];
+      }
+    }
+    const double share = (64.0 + 16.0 * dim) * epsilon * (1.0 + q.beta * q.distance) *
+                         std::sqrt(trace * inverse);
+    q.slack = (16.0 + 8.0 * dim) * epsilon * terms;
+    q.shrink = 1.0 - share;
+    q.most_base = q.base + rounding * (std::fabs(q.base) + q.half + reach[d()]);
+    if (!(share < 0.5)) q.most_base = std::numeric_limits<double>::infinity();
   }
 
   /// By log |I + α u uᵀ + β z zᵀ|, where z = v + u / (n + 1) is the new mean's distance from the

@@ -2,6 +2,7 @@
 /// Evidence of Gaussian clusters of known variance, eight at a time.
 #pragma once
 
+#include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
@@ -125,6 +126,38 @@ class normal_known_variance_kernel {
     }
     const lanes sizes = look_up(size_term_.data(), n) - look_up(size_term_.data(), n + q.n);
     return lanes::load(block + w) - n * misfit + (sizes + size_term(q.n));
+  }
+
+  static constexpr index_t most_coordinates = 32;
+  static void aim(query&, const double*) noexcept {}
+
+  /// Of the rows nearest to what they are compared with, by the operations of rows(): rounding
+  /// keeps the order, so nothing needs to be added.
+  [[nodiscard]] lanes bounds(const query& q, const double* block, double*) const noexcept {
+    constexpr index_t w = lanes::count;
+    const double* low = block;
+    const double* high = block + d() * w;
+    const lanes fit = lanes::load(block + (2 * d() + 1) * w);
+    lanes misfit = lanes::all(0.0);
+    if (q.n == 1.0) {
+      for (index_t j = 0; j < d(); ++j) {
+        const lanes from = lanes::load(low + j * w);
+        const lanes to = lanes::load(high + j * w);
+        const double twice = 2.0 * prior_mean_[at(j)];
+        const double y = q.mean[at(j)];
+        const lanes sum = least_size(from + y - twice, to + y - twice);
+        const lanes apart = least_size(from - y, to - y);
+        misfit = misfit + (sum * sum * pair_weight_[at(j)] + apart * apart * 0.5);
+      }
+      return fit + q.fit - misfit + q.base;
+    }
+    for (index_t j = 0; j < d(); ++j) {
+      const double centre = q.centre[at(j)];
+      const lanes apart =
+          least_size(lanes::load(low + j * w) - centre, lanes::load(high + j * w) - centre);
+      misfit = misfit + apart * apart * q.weight[at(j)];
+    }
+    return fit - misfit + q.base;
   }
 
  private:
