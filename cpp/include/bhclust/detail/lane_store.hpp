@@ -76,8 +76,10 @@ class lane_store {
     }
   }
 
-  void retire(index_t slot) noexcept {
-    if (boxes_ && slot < rows_.size()) boxes_->retire(slot);
+  void retire(index_t slot) {
+    if constexpr (has<aim_t, Kernel>) {
+      if (boxes_ && slot < rows_.size()) boxes_->retire(kernel_, slot);
+    }
   }
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
@@ -106,8 +108,9 @@ class lane_store {
     for (auto& c : of_clusters) c -= n;
     clusters_.keep(of_clusters.data(), static_cast<index_t>(of_clusters.size()));
     rows_.keep(kept.data(), split - kept.begin());
-    if (boxes_) {
-      boxes_->keep(kept.data(), rows_.size(), rows_);
+    if constexpr (has<aim_t, Kernel>) {
+      if (!boxes_) return;
+      boxes_->keep(kernel_, kept.data(), rows_.size(), rows_);
       leave_boxes_unless_worth_it();
     }
   }
@@ -120,7 +123,7 @@ class lane_store {
     if constexpr (has<aim_t, Kernel>) {
       const index_t coordinates = rows_.fields() - 1;
       if (rows_.size() < fewest_in_boxes || coordinates > Kernel::most_coordinates) return;
-      boxes_.emplace(rows_, coordinates);
+      boxes_.emplace(kernel_, rows_);
       leave_boxes_unless_worth_it();
     }
   }
@@ -132,14 +135,14 @@ class lane_store {
       constexpr index_t worth = 3;  ///< a box costs more than its rows would
       query q;
       std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
-      index_t scored = 0;
+      index_t scored = rows_.size() < fewest_in_boxes ? trials * rows_.size() : 0;
       for (index_t t = 0; t < trials; ++t) {
         const index_t slot = (2 * t + 1) * slots() / (2 * trials);
         cheapest best;
         load(q, slot);
         scored += boxes_->search(kernel_, q, 0, rows_.size(), 0.0, best, scratch.data());
       }
-      if (rows_.size() < fewest_in_boxes || scored * worth > trials * rows_.size()) boxes_.reset();
+      if (scored * worth > trials * rows_.size()) boxes_.reset();
     }
   }
 
@@ -226,7 +229,7 @@ class lane_store_or {
               cheapest& best) const {
     std::get<0>(store_).search(q.fast, begin, end, offset, best);
   }
-  void retire(index_t slot) noexcept {
+  void retire(index_t slot) {
     if (auto* store = std::get_if<0>(&store_)) store->retire(slot);
   }
   index_t merge(index_t a, index_t b) {

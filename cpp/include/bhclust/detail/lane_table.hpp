@@ -29,13 +29,17 @@ class lane_table {
     if (size_ % lanes::count == 0) {
       values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), 0.0);
     }
-    double* to = place(size_++);
-    for (index_t f = 0; f < fields_; ++f) to[f * lanes::count] = record[f];
+    put(size_++, record);
   }
 
   void copy(index_t i, double* record) const noexcept {
     const double* from = block(i / lanes::count) + i % lanes::count;
     for (index_t f = 0; f < fields_; ++f) record[f] = from[f * lanes::count];
+  }
+
+  void put(index_t i, const double* record) noexcept {
+    double* to = place(i);
+    for (index_t f = 0; f < fields_; ++f) to[f * lanes::count] = record[f];
   }
 
   /// Keeps the named records (ascending), in their order.

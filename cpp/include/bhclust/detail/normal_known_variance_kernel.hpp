@@ -129,35 +129,37 @@ class normal_known_variance_kernel {
   }
 
   static constexpr index_t most_coordinates = 32;
+  [[nodiscard]] double own(const double* row) const noexcept { return row[d()]; }
+  void slope(const double*, double* g) const noexcept { std::fill_n(g, d(), 0.0); }
   static void aim(query&, const double*) noexcept {}
 
-  /// Of the rows nearest to what they are compared with, by the operations of rows(): rounding
-  /// keeps the order, so nothing needs to be added.
+  /// A gain is a sum of one term a column, with A = 1 / (1 + τ) and B = weight,
+  ///     A (y - h)² - B (y - m)² = top - (B - A) (y - peak)²:
+  /// its largest in a box is that of the y nearest to the peak.
   [[nodiscard]] lanes bounds(const query& q, const double* block, double*) const noexcept {
     constexpr index_t w = lanes::count;
-    const double* low = block;
-    const double* high = block + d() * w;
-    const lanes fit = lanes::load(block + (2 * d() + 1) * w);
-    lanes misfit = lanes::all(0.0);
-    if (q.n == 1.0) {
-      for (index_t j = 0; j < d(); ++j) {
-        const lanes from = lanes::load(low + j * w);
-        const lanes to = lanes::load(high + j * w);
-        const double twice = 2.0 * prior_mean_[at(j)];
-        const double y = q.mean[at(j)];
-        const lanes sum = least_size(from + y - twice, to + y - twice);
-        const lanes apart = least_size(from - y, to - y);
-        misfit = misfit + (sum * sum * pair_weight_[at(j)] + apart * apart * 0.5);
-      }
-      return fit + q.fit - misfit + q.base;
-    }
+    constexpr double rounding = 1e-13;
+    const box_fields field{d()};
+    lanes sum = lanes::all(0.0);
+    lanes size = lanes::all(std::fabs(q.base));
     for (index_t j = 0; j < d(); ++j) {
-      const double centre = q.centre[at(j)];
-      const lanes apart =
-          least_size(lanes::load(low + j * w) - centre, lanes::load(high + j * w) - centre);
-      misfit = misfit + apart * apart * q.weight[at(j)];
+      const double a = 1.0 / (1.0 + tau_[at(j)]);
+      const double b = q.weight[at(j)];
+      const double h = prior_mean_[at(j)];
+      const double m = q.centre[at(j)];
+      const lanes low = lanes::load(block + field.low(j) * w);
+      const lanes high = lanes::load(block + field.high(j) * w);
+      // What lies beyond m as seen from h is the farther one's gain.
+      const double peak = b > a ? m + a / (b - a) * (m - h) : (m < h ? -HUGE_VAL : HUGE_VAL);
+      const lanes y = smaller(larger(low, lanes::all(peak)), high);
+      const lanes from_prior = y - h;
+      const lanes apart = y - m;
+      const lanes gained = from_prior * from_prior * a;
+      const lanes lost = apart * apart * b;
+      sum = sum + (gained - lost);
+      size = size + (gained + lost);
     }
-    return fit - misfit + q.base;
+    return sum + q.base + size * rounding;
   }
 
  private:

@@ -23,12 +23,26 @@ namespace bhclust::detail {
   return at_least(larger(from, to * -1.0), 0.0);
 }
 
+/// A box about rows, eight of which make a block of a kernel's bounds. Each row y in it has its own
+/// term, as rows() adds it to a gain, of at most `most`, and of at most lift + slope · (y - middle).
+struct box_fields {
+  index_t d;
+
+  [[nodiscard]] index_t low(index_t j) const noexcept { return j; }
+  [[nodiscard]] index_t high(index_t j) const noexcept { return d + j; }
+  [[nodiscard]] index_t slope(index_t j) const noexcept { return 2 * d + j; }
+  [[nodiscard]] index_t lift() const noexcept { return 3 * d; }
+  [[nodiscard]] index_t most() const noexcept { return 3 * d + 1; }
+  [[nodiscard]] index_t count() const noexcept { return 3 * d + 2; }
+};
+
 /// Rows of d coordinates and a term of their own, in the order of a k-d tree: every 32 have a box,
-/// every eight boxes a box of a higher level, up to the last eight. A box's record: the least of
-/// each coordinate, the most of each, the least and the most of the term.
+/// every eight boxes a box of a higher level, up to the last eight.
 ///
 /// A kernel that searches in boxes has, beside what lane_store asks for,
 ///     static constexpr index_t most_coordinates        // beyond which boxes are not tried
+///     double own(const double* row) const              // the row's own term in gains
+///     void slope(const double* y, double* g) const     // of that at y; any will do, none too large
 ///     void aim(query&, const double* reach) const      // makes ready for bounds; reach: the
 ///                                                      // largest size of each coordinate, the term
 ///     lanes bounds(const query&, const double* block, double* scratch) const
@@ -36,14 +50,17 @@ namespace bhclust::detail {
 ///                                     // rows() computes them
 class row_boxes {
  public:
-  row_boxes(const lane_table& rows, index_t coordinates) : d_(coordinates), rows_(d_ + 1) {
-    plant(rows);
+  template <class Kernel>
+  row_boxes(const Kernel& kernel, const lane_table& rows)
+      : d_(rows.fields() - 1), rows_(rows.fields()) {
+    plant(kernel, rows);
   }
 
   /// The largest size of each coordinate, and of the term.
   [[nodiscard]] const double* reach() const noexcept { return reach_.data(); }
 
-  void retire(index_t slot) noexcept {
+  template <class Kernel>
+  void retire(const Kernel& kernel, index_t slot) {
     const index_t place = std::exchange(place_[at(slot)], -1);
     if (place < 0) return;
     slot_[at(place)] = -1;
@@ -52,13 +69,15 @@ class row_boxes {
       if (--level.live[at(box)] == 0) level.first[at(box)] = never;
       box /= lanes::count;
     }
+    draw_in(kernel, place);
   }
 
   /// Keeps the named rows (ascending slots); `rows` are these. The order is made anew when less than
   /// half of the rows are left since it was.
-  void keep(const index_t* kept, index_t n, const lane_table& rows) {
+  template <class Kernel>
+  void keep(const Kernel& kernel, const index_t* kept, index_t n, const lane_table& rows) {
     if (n * 2 < planted_) {
-      plant(rows);
+      plant(kernel, rows);
       return;
     }
     std::vector<index_t> renamed(place_.size(), -1);
@@ -67,7 +86,7 @@ class row_boxes {
     for (const index_t slot : slot_) {
       if (slot >= 0 && renamed[at(slot)] >= 0) order.push_back(renamed[at(slot)]);
     }
-    arrange(order, rows, n);
+    arrange(kernel, order, rows, n);
   }
 
   /// Takes the best of the rows in slots [begin, end) if it is better than what is known: a row
@@ -145,11 +164,12 @@ class row_boxes {
     return last - first;
   }
 
-  void plant(const lane_table& rows) {
+  template <class Kernel>
+  void plant(const Kernel& kernel, const lane_table& rows) {
     std::vector<index_t> order(at(rows.size()));
     for (index_t s = 0; s < rows.size(); ++s) order[at(s)] = s;
     sort_into_boxes(order, rows);
-    arrange(order, rows, rows.size());
+    arrange(kernel, order, rows, rows.size());
     planted_ = rows.size();
   }
 
@@ -202,7 +222,9 @@ class row_boxes {
   }
 
   /// Puts rows into the order, and boxes about them.
-  void arrange(const std::vector<index_t>& order, const lane_table& rows, index_t slots) {
+  template <class Kernel>
+  void arrange(const Kernel& kernel, const std::vector<index_t>& order, const lane_table& rows,
+               index_t slots) {
     std::vector<double> record(at(d_ + 1));
     rows_ = lane_table(d_ + 1);
     rows_.reserve(static_cast<index_t>(order.size()));
@@ -214,82 +236,147 @@ class row_boxes {
       place_[at(order[at(place)])] = place;
     }
     levels_.clear();
-    if (order.empty()) return;
-    add_leaves();
-    while (levels_.back().table.size() > lanes::count) add_level();
-    measure_reach();
+    index_t width = rows_a_box;
+    do {
+      levels_.push_back(boxes_of(kernel, width));
+      width *= lanes::count;
+    } while (levels_.back().table.size() > lanes::count);
+    measure_reach(kernel);
   }
 
-  void add_leaves() {
-    std::vector<double> row(at(d_ + 1));
-    boxes_of_level leaves{lane_table(box_fields()), {}, {}};
-    for (index_t begin = 0; begin < rows_.size(); begin += rows_a_box) {
-      const index_t end = std::min(begin + rows_a_box, rows_.size());
-      std::vector<double> box = nothing();
-      index_t first = never;
+  /// Boxes of `width` rows each.
+  template <class Kernel>
+  [[nodiscard]] boxes_of_level boxes_of(const Kernel& kernel, index_t width) const {
+    boxes_of_level level{lane_table(fields().count()), {}, {}};
+    pacer pace;
+    for (index_t begin = 0; begin < rows_.size(); begin += width) {
+      const index_t end = std::min(begin + width, rows_.size());
+      pace((end - begin) * 4 * d_);
+      level.table.append(box_about(kernel, begin, end).data());
+      level.live.push_back(end - begin);
+      level.first.push_back(*std::min_element(slot_.begin() + begin, slot_.begin() + end));
+    }
+    return level;
+  }
+
+  template <class Kernel>
+  [[nodiscard]] std::vector<double> box_about(const Kernel& kernel, index_t begin,
+                                              index_t end) const {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    constexpr double rounding = 1e-14;
+    const box_fields field = fields();
+    std::vector<double> box(at(field.count()));
+    std::vector<double> middle(at(d_));
+    for (index_t j = 0; j < d_; ++j) {
+      double low = infinite;
+      double high = -infinite;
       for (index_t place = begin; place < end; ++place) {
-        rows_.copy(place, row.data());
-        for (index_t j = 0; j <= d_; ++j) widen(box, j, row[at(j)], row[at(j)]);
-        first = std::min(first, slot_[at(place)]);
+        if (slot_[at(place)] < 0) continue;
+        low = std::min(low, value(rows_, place, j));
+        high = std::max(high, value(rows_, place, j));
       }
-      leaves.table.append(box.data());
-      leaves.live.push_back(end - begin);
-      leaves.first.push_back(first);
+      box[at(field.low(j))] = low;
+      box[at(field.high(j))] = high;
+      middle[at(j)] = (high + low) * 0.5;
     }
-    levels_.push_back(std::move(leaves));
-  }
-
-  void add_level() {
-    std::vector<double> child(at(box_fields()));
-    boxes_of_level above{lane_table(box_fields()), {}, {}};
-    const auto& below = levels_.back();
-    for (index_t begin = 0; begin < below.table.size(); begin += lanes::count) {
-      std::vector<double> box = nothing();
-      index_t first = never;
-      index_t live = 0;
-      for (index_t i = begin; i < std::min(begin + lanes::count, below.table.size()); ++i) {
-        below.table.copy(i, child.data());
-        for (index_t j = 0; j <= d_; ++j) widen(box, j, child[at(low(j))], child[at(high(j))]);
-        first = std::min(first, below.first[at(i)]);
-        live += below.live[at(i)];
+    kernel.slope(middle.data(), box.data() + field.slope(0));
+    double lift = -infinite;
+    double most = -infinite;
+    double size = 0.0;
+    std::vector<double> row(at(d_ + 1));
+    for (index_t place = begin; place < end; ++place) {
+      if (slot_[at(place)] < 0) continue;
+      rows_.copy(place, row.data());
+      const double own = kernel.own(row.data());
+      double rise = 0.0;
+      double terms = std::fabs(own);
+      for (index_t j = 0; j < d_; ++j) {
+        const double step = box[at(field.slope(j))] * (row[at(j)] - middle[at(j)]);
+        rise += step;
+        terms += std::fabs(step);
       }
-      above.table.append(box.data());
-      above.live.push_back(live);
-      above.first.push_back(first);
+      most = std::max(most, own);
+      lift = std::max(lift, own - rise);
+      size = std::max(size, terms);
     }
-    levels_.push_back(std::move(above));
-  }
-
-  [[nodiscard]] index_t box_fields() const noexcept { return 2 * d_ + 2; }
-  [[nodiscard]] index_t low(index_t j) const noexcept { return j < d_ ? j : 2 * d_; }
-  [[nodiscard]] index_t high(index_t j) const noexcept { return j < d_ ? d_ + j : 2 * d_ + 1; }
-
-  [[nodiscard]] std::vector<double> nothing() const {
-    std::vector<double> box(at(box_fields()));
-    for (index_t j = 0; j <= d_; ++j) {
-      box[at(low(j))] = std::numeric_limits<double>::infinity();
-      box[at(high(j))] = -std::numeric_limits<double>::infinity();
-    }
+    box[at(field.lift())] = lift + rounding * size;
+    box[at(field.most())] = most;
     return box;
   }
 
-  void widen(std::vector<double>& box, index_t j, double least, double most) const noexcept {
-    box[at(low(j))] = std::min(box[at(low(j))], least);
-    box[at(high(j))] = std::max(box[at(high(j))], most);
-  }
-
-  void measure_reach() {
-    std::vector<double> box(at(box_fields()));
+  template <class Kernel>
+  void measure_reach(const Kernel& kernel) {
+    std::vector<double> row(at(d_ + 1));
     reach_.assign(at(d_ + 1), 0.0);
-    const auto& top = levels_.back().table;
-    for (index_t i = 0; i < top.size(); ++i) {
-      top.copy(i, box.data());
-      for (index_t j = 0; j <= d_; ++j) {
-        const double size = std::max(std::fabs(box[at(low(j))]), std::fabs(box[at(high(j))]));
-        reach_[at(j)] = std::max(reach_[at(j)], size);
-      }
+    for (index_t place = 0; place < rows_.size(); ++place) {
+      rows_.copy(place, row.data());
+      row.back() = kernel.own(row.data());
+      for (index_t j = 0; j <= d_; ++j) reach_[at(j)] = std::max(reach_[at(j)], std::fabs(row[at(j)]));
     }
   }
+
+  /// Smaller boxes about what is left, where the row in `place` was at the edge of its own.
+  template <class Kernel>
+  void draw_in(const Kernel& kernel, index_t place) {
+    const box_fields field = fields();
+    auto& leaves = levels_.front();
+    index_t box = place / rows_a_box;
+    if (leaves.live[at(box)] == 0) return;
+    bool at_edge = false;
+    for (index_t j = 0; j < d_; ++j) {
+      const double x = value(rows_, place, j);
+      at_edge |= x == value(leaves.table, box, field.low(j));
+      at_edge |= x == value(leaves.table, box, field.high(j));
+    }
+    if (!at_edge) return;
+    const index_t begin = box * rows_a_box;
+    leaves.table.put(box,
+                     box_about(kernel, begin, std::min(begin + rows_a_box, rows_.size())).data());
+    for (std::size_t level = 1; level < levels_.size(); ++level) {
+      box /= lanes::count;
+      if (!draw_in_about_children(level, box)) return;
+    }
+  }
+
+  /// Whether anything has changed.
+  bool draw_in_about_children(std::size_t level, index_t box) {
+    constexpr double rounding = 1e-14;
+    const box_fields field = fields();
+    const auto& children = levels_[level - 1];
+    auto& table = levels_[level].table;
+    std::vector<double> record(at(field.count()));
+    table.copy(box, record.data());
+    bool changed = false;
+    double shift = 0.0;
+    double size = std::fabs(record[at(field.lift())]);
+    const index_t first = box * lanes::count;
+    const index_t last = std::min(first + lanes::count, children.table.size());
+    for (index_t j = 0; j < d_; ++j) {
+      double low = std::numeric_limits<double>::infinity();
+      double high = -low;
+      for (index_t child = first; child < last; ++child) {
+        if (children.live[at(child)] == 0) continue;
+        low = std::min(low, value(children.table, child, field.low(j)));
+        high = std::max(high, value(children.table, child, field.high(j)));
+      }
+      double& old_low = record[at(field.low(j))];
+      double& old_high = record[at(field.high(j))];
+      if (low == old_low && high == old_high) continue;
+      const double step =
+          record[at(field.slope(j))] * ((high + low) * 0.5 - (old_high + old_low) * 0.5);
+      changed = true;
+      shift += step;
+      size += std::fabs(step);
+      old_low = low;
+      old_high = high;
+    }
+    if (!changed) return false;
+    record[at(field.lift())] += shift + rounding * size;
+    table.put(box, record.data());
+    return true;
+  }
+
+  [[nodiscard]] box_fields fields() const noexcept { return {d_}; }
 
   index_t d_;
   index_t planted_ = 0;
