@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -138,8 +139,8 @@ class followed_store {
         offsets.push_back(dead[at(s)] ? HUGE_VAL : s < rows_in ? of_row : random.normal());
       }
       const auto begin = times % 2 == 0 ? 0 : random.below(store_.slots() + 1);
-      const auto end = times % 3 == 0 ? store_.slots()
-                                      : begin + random.below(store_.slots() + 1 - begin);
+      const auto end =
+          times % 3 == 0 ? store_.slots() : begin + random.below(store_.slots() + 1 - begin);
       detail::cheapest wanted;
       for (index_t s = begin; s < end; ++s) wanted.take(offsets[at(s)] - gain[at(s)], s);
       detail::cheapest found;
@@ -365,6 +366,24 @@ TEST_CASE_TEMPLATE("stores: searches find what whole rows of gains show", Family
       if (std::is_same_v<Family, bhclust::ExponentialGamma>) X = above_zero(X);
       searches += check_family_searches(random, X, random_family<Family>(random, columns));
     }
+  }
+  CHECK(searches > 1000);
+}
+
+TEST_CASE("stores: searches among directions find what whole rows of gains show") {
+  index_t searches = 0;
+  for (const index_t columns : {2, 3, 9}) {
+    CAPTURE(columns);
+    random_source random(static_cast<std::uint64_t>(columns));
+    auto cells = clumps(random, 300, columns, 1.0, 0.1, columns == 3 ? 0.0 : 0.5).cells();
+    for (auto row = cells.begin(); row != cells.end(); row += columns) {
+      const double length = std::sqrt(std::inner_product(row, row + columns, row, 0.0));
+      std::for_each(row, row + columns, [length](double& x) { x /= length; });
+    }
+    const table X(cells, columns);
+    searches += check_family_searches(random, X, bhclust::VonMisesFisher::from_data(X.view()));
+    searches +=
+        check_family_searches(random, X, random_family<bhclust::VonMisesFisher>(random, columns));
   }
   CHECK(searches > 1000);
 }

@@ -31,7 +31,8 @@ namespace bhclust::detail {
 ///     void load(query&, const double* cluster) const
 ///     lanes rows(const query&, const double* block, double* scratch) const      // gains
 ///     lanes clusters(const query&, const double* block, double* scratch) const
-/// A kernel whose row records are coordinates and one term more may search in boxes (row_boxes.hpp).
+/// A kernel whose row records are coordinates and one term more may search in boxes
+/// (row_boxes.hpp).
 template <class Kernel>
 using aim_t = decltype(&Kernel::aim);
 

@@ -135,9 +135,9 @@ class live_clusters {
             const auto cost = costs_of(s);
             const index_t step = alone_step_of(cost);
             for (index_t begin = 0; begin < s; begin += step) {
-              take_if_cheaper(result[at(s)],
-                              search_block(space.query, begin, std::min(s, begin + step),
-                                           space.gains, cost));
+              take_if_cheaper(
+                  result[at(s)],
+                  search_block(space.query, begin, std::min(s, begin + step), space.gains, cost));
               if (thread == 0) progress_.tick();
             }
           }

@@ -164,7 +164,8 @@ class normal_inverse_gamma_kernel {
 
   /// With q_j = 1 + weight (y_j - centre)², from q_low to q_high in a box: log is concave, so
   ///     log q >= log q_low + 2 (q - q_low) / (q_low + q_high),
-  /// which makes of the gain a quadratic function of each column, given that of the rows' own terms.
+  /// which makes of the gain a quadratic function of each column, given that of the rows' own
+  /// terms.
   [[nodiscard]] lanes bounds(const query& q, const double* block, double*) const noexcept {
     constexpr index_t w = lanes::count;
     constexpr double rounding = 1e-14;
@@ -193,10 +194,8 @@ class normal_inverse_gamma_kernel {
     });
     const lanes own = smaller(rise + size * rounding, lanes::load(block + field.most() * w));
     const lanes fall = log_product * (q.power * (1.0 - rounding));
-    const double terms =
-        std::fabs(q.base) + 16.0 * q.power * static_cast<double>(d());
-    return lanes::all(q.base + rounding * terms) - fall + own +
-           size_of(own) * rounding;
+    const double terms = std::fabs(q.base) + 16.0 * q.power * static_cast<double>(d());
+    return lanes::all(q.base + rounding * terms) - fall + own + size_of(own) * rounding;
   }
 
  private:

@@ -377,8 +377,8 @@ class normal_inverse_wishart_kernel {
     q.slack = (16.0 + 8.0 * dim) * epsilon * terms;
     const double lost = q.share * (1.0 + q.beta * q.distance);
     q.shrink = 1.0 - lost;
-    q.most_base = q.base + rounding * (std::fabs(q.base) + q.half * dim + reach[d()]) +
-                  2.0 * lost * q.half;
+    q.most_base =
+        q.base + rounding * (std::fabs(q.base) + q.half * dim + reach[d()]) + 2.0 * lost * q.half;
     if (!(lost < 0.5)) q.most_base = std::numeric_limits<double>::infinity();
   }
 

@@ -24,7 +24,8 @@ namespace bhclust::detail {
 }
 
 /// A box about rows, eight of which make a block of a kernel's bounds. Each row y in it has its own
-/// term, as rows() adds it to a gain, of at most `most`, and of at most lift + slope · (y - middle).
+/// term, as rows() adds it to a gain, of at most `most`, and of at most lift + slope · (y -
+/// middle).
 struct box_fields {
   index_t d;
 
@@ -42,9 +43,10 @@ struct box_fields {
 /// A kernel that searches in boxes has, beside what lane_store asks for,
 ///     static constexpr index_t most_coordinates        // beyond which boxes are not tried
 ///     double own(const double* row) const              // the row's own term in gains
-///     void slope(const double* y, double* g) const     // of that at y; any will do, none too large
-///     void aim(query&, const double* reach) const      // makes ready for bounds; reach: the
-///                                                      // largest size of each coordinate, the term
+///     void slope(const double* y, double* g) const     // of that at y; any will do, none too
+///     large void aim(query&, const double* reach) const      // makes ready for bounds; reach: the
+///                                                      // largest size of each coordinate, the
+///                                                      term
 ///     lanes bounds(const query&, const double* block, double* scratch) const
 ///                                     // at least the gains of all rows in each of eight boxes, as
 ///                                     // rows() computes them
@@ -72,8 +74,8 @@ class row_boxes {
     draw_in(kernel, place);
   }
 
-  /// Keeps the named rows (ascending slots); `rows` are these. The order is made anew when less than
-  /// half of the rows are left since it was.
+  /// Keeps the named rows (ascending slots); `rows` are these. The order is made anew when less
+  /// than half of the rows are left since it was.
   template <class Kernel>
   void keep(const Kernel& kernel, const index_t* kept, index_t n, const lane_table& rows) {
     if (n * 2 < planted_) {
@@ -109,7 +111,8 @@ class row_boxes {
         const entry found{cost[at(i)], level, first + i};
         if (boxes.first[at(found.box)] >= end || found.cost > best.cost) continue;
         index_t to = n++;
-        for (; to > from && open[at(to - 1)].cost < found.cost; --to) open[at(to)] = open[at(to - 1)];
+        for (; to > from && open[at(to - 1)].cost < found.cost; --to)
+          open[at(to)] = open[at(to - 1)];
         open[at(to)] = found;
       }
     };
@@ -311,7 +314,8 @@ class row_boxes {
     for (index_t place = 0; place < rows_.size(); ++place) {
       rows_.copy(place, row.data());
       row.back() = kernel.own(row.data());
-      for (index_t j = 0; j <= d_; ++j) reach_[at(j)] = std::max(reach_[at(j)], std::fabs(row[at(j)]));
+      for (index_t j = 0; j <= d_; ++j)
+        reach_[at(j)] = std::max(reach_[at(j)], std::fabs(row[at(j)]));
     }
   }
 

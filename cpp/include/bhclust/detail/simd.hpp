@@ -96,14 +96,12 @@ template <class F>
 
 /// The smaller of x and y, lane by lane.
 [[nodiscard, gnu::always_inline]] inline lanes smaller(const lanes& x, const lanes& y) noexcept {
-  return chunkwise(
-      [&](std::size_t i) { return x.part[i] < y.part[i] ? x.part[i] : y.part[i]; });
+  return chunkwise([&](std::size_t i) { return x.part[i] < y.part[i] ? x.part[i] : y.part[i]; });
 }
 
 /// The larger of x and y, lane by lane.
 [[nodiscard, gnu::always_inline]] inline lanes larger(const lanes& x, const lanes& y) noexcept {
-  return chunkwise(
-      [&](std::size_t i) { return x.part[i] > y.part[i] ? x.part[i] : y.part[i]; });
+  return chunkwise([&](std::size_t i) { return x.part[i] > y.part[i] ? x.part[i] : y.part[i]; });
 }
 
 /// |x|, lane by lane.
