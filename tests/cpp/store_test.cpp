@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -144,6 +146,42 @@ class followed_store {
     }
   }
 
+  /// Searches, if the store can: the earliest of the cheapest slots of whole rows of gains, for any
+  /// bounds of a call and any offsets, retired slots passed over. Returns how many were made.
+  [[nodiscard]] index_t check_searches(random_source& random, const std::vector<index_t>& retired) {
+    if (!detail::can_search(store_)) return 0;
+    std::vector<bool> dead(members_.size());
+    for (const index_t s : retired) {
+      dead[at(s)] = true;
+      if constexpr (detail::has<detail::searches_t, Store>) store_.retire(s);
+    }
+    const auto rows_in = count_rows();
+    typename Store::query q;
+    std::vector<double> gain(members_.size());
+    for (int times = 0; times < 60; ++times) {
+      store_.load(q, random.below(store_.slots()));
+      store_.row(q, 0, store_.slots(), gain.data());
+      const double of_row = random.normal();
+      std::vector<double> offsets;
+      for (index_t s = 0; s < store_.slots(); ++s) {
+        offsets.push_back(dead[at(s)] ? HUGE_VAL : s < rows_in ? of_row : random.normal());
+      }
+      const auto begin = times % 2 == 0 ? 0 : random.below(store_.slots() + 1);
+      const auto end =
+          times % 3 == 0 ? store_.slots() : begin + random.below(store_.slots() + 1 - begin);
+      detail::cheapest wanted;
+      for (index_t s = begin; s < end; ++s) wanted.take(offsets[at(s)] - gain[at(s)], s);
+      detail::cheapest found;
+      const auto offset = [&](index_t s) { return offsets[at(s)]; };
+      if constexpr (detail::has<detail::searches_t, Store>) {
+        store_.search(q, begin, end, detail::cost_offsets(offset, of_row), found);
+      }
+      CHECK(found.slot == wanted.slot);
+      CHECK(found.cost == wanted.cost);
+    }
+    return 60;
+  }
+
   [[nodiscard]] index_t slots() const { return store_.slots(); }
 
  private:
@@ -164,6 +202,12 @@ class followed_store {
       store_.retire(s);
     }
     return offsets;
+  }
+
+  [[nodiscard]] index_t count_rows() const {
+    index_t n = 0;
+    while (n < count(members_) && members_[at(n)].size() == 1) ++n;
+    return n;
   }
 
   truth<Score, Model> truth_;
@@ -305,6 +349,109 @@ TEST_CASE("stores: many columns that spread far beyond the prior") {
     // fewer rows than columns: directions that only the prior knows are lost beside the others
     followed.check_against_truth(1e-5);
   }
+}
+
+namespace {
+
+/// Clumps of rows, some equal, some far away, on a lattice so that gains tie.
+table clumps(random_source& random, index_t n, index_t columns, double scale, double shift,
+             double noise) {
+  std::vector<double> cells;
+  std::vector<double> centre(at(columns));
+  for (index_t i = 0; i < n; ++i) {
+    if (random.chance(0.1)) {
+      for (auto& c : centre) c = 4.0 * std::round(3.0 * random.normal());
+    }
+    const double wild = random.chance(0.01) ? 1e3 : 1.0;
+    for (index_t j = 0; j < columns; ++j) {
+      const double step = noise > 0.0 ? noise * random.normal() : std::round(2.0 * random.normal());
+      cells.push_back(shift + scale * wild * (centre[at(j)] + step));
+    }
+  }
+  return {cells, columns};
+}
+
+table above_zero(const table& X) {
+  auto cells = X.cells();
+  for (auto& x : cells) x = std::fabs(x) + 1e-300;
+  return {cells, X.columns()};
+}
+
+template <class Family>
+index_t check_family_searches(random_source& random, const table& X, const Family& family) {
+  auto followed = follow(bhclust::bind(family, X.view()), X);
+  index_t searches = followed.check_searches(random, {});
+  for (int round = 0; round < 3; ++round) {
+    std::vector<index_t> retired;
+    for (int merges = 0; merges < 60; ++merges) {
+      const index_t a = random.below(followed.slots());
+      const index_t b = random.below(followed.slots());
+      followed.merge(a, b);
+      retired.push_back(a);
+      retired.push_back(b);
+    }
+    // a cluster that grows row by row
+    index_t grown = random.below(followed.slots());
+    for (int merges = 0; merges < 20; ++merges) {
+      followed.merge(grown, random.below(followed.slots()));
+      retired.push_back(grown);
+      grown = followed.slots() - 1;
+    }
+    searches += followed.check_searches(random, retired);
+    std::sort(retired.begin(), retired.end());
+    std::vector<index_t> kept;
+    for (index_t s = 0; s < followed.slots(); ++s) {
+      if (!std::binary_search(retired.begin(), retired.end(), s)) kept.push_back(s);
+    }
+    followed.keep(kept);
+    searches += followed.check_searches(random, {});
+  }
+  return searches;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("stores: searches find what whole rows of gains show", Family,
+                   bhclust::NormalInverseWishart, bhclust::NormalInverseGamma,
+                   bhclust::NormalKnownVariance, bhclust::ExponentialGamma) {
+  index_t searches = 0;
+  for (const index_t columns : {1, 2, 3, 5}) {
+    for (const double noise : {0.0, 0.3, 2.0}) {
+      for (const double scale : {1.0, 1e-120, 1e120}) {
+        CAPTURE(columns);
+        CAPTURE(noise);
+        CAPTURE(scale);
+        random_source random(static_cast<std::uint64_t>(100 * columns) +
+                             static_cast<std::uint64_t>(10.0 * noise));
+        auto X = clumps(random, 420, columns, scale, scale == 1.0 ? 1e5 : 0.0, noise);
+        if (std::is_same_v<Family, bhclust::ExponentialGamma>) X = above_zero(X);
+        searches += check_family_searches(random, X, Family::from_data(X.view()));
+      }
+      random_source random(static_cast<std::uint64_t>(columns));
+      auto X = clumps(random, 420, columns, 1.0, 0.0, noise);
+      if (std::is_same_v<Family, bhclust::ExponentialGamma>) X = above_zero(X);
+      searches += check_family_searches(random, X, random_family<Family>(random, columns));
+    }
+  }
+  CHECK(searches > 1000);
+}
+
+TEST_CASE("stores: searches among directions find what whole rows of gains show") {
+  index_t searches = 0;
+  for (const index_t columns : {2, 3, 9}) {
+    CAPTURE(columns);
+    random_source random(static_cast<std::uint64_t>(columns));
+    auto cells = clumps(random, 300, columns, 1.0, 0.1, columns == 3 ? 0.0 : 0.5).cells();
+    for (auto row = cells.begin(); row != cells.end(); row += columns) {
+      const double length = std::sqrt(std::inner_product(row, row + columns, row, 0.0));
+      std::for_each(row, row + columns, [length](double& x) { x /= length; });
+    }
+    const table X(cells, columns);
+    searches += check_family_searches(random, X, bhclust::VonMisesFisher::from_data(X.view()));
+    searches +=
+        check_family_searches(random, X, random_family<bhclust::VonMisesFisher>(random, columns));
+  }
+  CHECK(searches > 1000);
 }
 
 TEST_CASE("stores: equal rows have equal gains") {

@@ -51,11 +51,13 @@ struct costs_from {
 ///
 /// `Rule` turns gains into costs and follows the slots:
 ///     double cost(index_t a, index_t b, double gain) const   // +inf when b was retired
-///     double offset(index_t a, index_t b) const              // optional, with the next, for
-///     stores double row_offset(index_t a) const                     // that search: see
-///     cost_offsets void retire(index_t slot) void append(double cost, index_t size) // the new
-///     youngest slot void keep(const std::vector<index_t>& slots) bool goes_on(double cost) const
-///     // whether a merge at this cost is made static constexpr cost_kind costs
+///     double offset(index_t a, index_t b) const       // optional, with the next, for stores
+///     double row_offset(index_t a) const              // that search: see cost_offsets
+///     void retire(index_t slot)
+///     void append(double cost, index_t size)          // the new youngest slot
+///     void keep(const std::vector<index_t>& slots)
+///     bool goes_on(double cost) const                 // whether a merge at this cost is made
+///     static constexpr cost_kind costs
 template <class Store, class Rule>
 class agglomeration {
  public:

@@ -3,70 +3,23 @@
 #pragma once
 
 #include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/lane_table.hpp>
+#include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace bhclust::detail {
-
-/// Records of `fields` doubles in blocks of eight: field by field, eight neighbours side by side.
-/// The last block is filled up with zeros.
-class lane_table {
- public:
-  explicit lane_table(index_t fields) : fields_(fields) {}
-
-  [[nodiscard]] index_t size() const noexcept { return size_; }
-  [[nodiscard]] index_t fields() const noexcept { return fields_; }
-  /// Field f of the block's lanes begins at [8 f].
-  [[nodiscard]] const double* block(index_t b) const noexcept {
-    return values_.data() + b * lanes::count * fields_;
-  }
-
-  void reserve(index_t n) { values_.reserve(static_cast<std::size_t>((n + 7) / 8 * 8 * fields_)); }
-
-  void append(const double* record) {
-    if (size_ % lanes::count == 0) {
-      values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), 0.0);
-    }
-    double* to = place(size_++);
-    for (index_t f = 0; f < fields_; ++f) to[f * lanes::count] = record[f];
-  }
-
-  void copy(index_t i, double* record) const noexcept {
-    const double* from = block(i / lanes::count) + i % lanes::count;
-    for (index_t f = 0; f < fields_; ++f) record[f] = from[f * lanes::count];
-  }
-
-  /// Keeps the named records (ascending), in their order.
-  void keep(const index_t* kept, index_t n) {
-    for (index_t to = 0; to < n; ++to) {
-      if (kept[to] == to) continue;
-      const double* source = block(kept[to] / lanes::count) + kept[to] % lanes::count;
-      double* target = place(to);
-      for (index_t f = 0; f < fields_; ++f) target[f * lanes::count] = source[f * lanes::count];
-    }
-    size_ = n;
-    const index_t blocks = (n + lanes::count - 1) / lanes::count;
-    values_.resize(static_cast<std::size_t>(blocks * lanes::count * fields_));
-  }
-
- private:
-  [[nodiscard]] double* place(index_t i) noexcept {
-    return values_.data() + i / lanes::count * lanes::count * fields_ + i % lanes::count;
-  }
-
-  index_t fields_;
-  index_t size_ = 0;
-  std::vector<double> values_;
-};
 
 /// Rows and clusters in two lane tables. What is in their records is the kernel's affair:
 ///     Kernel(const Model&, const table_view&)
@@ -78,6 +31,11 @@ class lane_table {
 ///     void load(query&, const double* cluster) const
 ///     lanes rows(const query&, const double* block, double* scratch) const      // gains
 ///     lanes clusters(const query&, const double* block, double* scratch) const
+/// A kernel whose row records are coordinates and one term more may search in boxes
+/// (row_boxes.hpp).
+template <class Kernel>
+using aim_t = decltype(&Kernel::aim);
+
 template <class Model, class Kernel>
 class lane_store {
  public:
@@ -93,11 +51,37 @@ class lane_store {
       kernel_.encode(X.row(i), record.data());
       rows_.append(record.data());
     }
+    put_into_boxes();
   }
 
   [[nodiscard]] index_t slots() const noexcept { return rows_.size() + clusters_.size(); }
 
-  void load(query& q, index_t slot) const { kernel_.load(q, cluster(slot).data()); }
+  void load(query& q, index_t slot) const {
+    kernel_.load(q, cluster(slot).data());
+    if constexpr (has<aim_t, Kernel>) {
+      if (boxes_) kernel_.aim(q, boxes_->reach());
+    }
+  }
+
+  /// Whether most searches pass over most rows.
+  [[nodiscard]] bool searches() const noexcept { return boxes_.has_value(); }
+
+  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+              cheapest& best) const {
+    std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
+    const index_t n = rows_.size();
+    const index_t split = std::clamp(n, begin, end);
+    search_clusters(q, split, end, offset, best, scratch.data());
+    if constexpr (has<aim_t, Kernel>) {
+      if (boxes_) boxes_->search(kernel_, q, begin, split, offset.row(), best, scratch.data());
+    }
+  }
+
+  void retire(index_t slot) {
+    if constexpr (has<aim_t, Kernel>) {
+      if (boxes_ && slot < rows_.size()) boxes_->retire(kernel_, slot);
+    }
+  }
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
     std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
@@ -125,9 +109,60 @@ class lane_store {
     for (auto& c : of_clusters) c -= n;
     clusters_.keep(of_clusters.data(), static_cast<index_t>(of_clusters.size()));
     rows_.keep(kept.data(), split - kept.begin());
+    if constexpr (has<aim_t, Kernel>) {
+      if (!boxes_) return;
+      boxes_->keep(kernel_, kept.data(), rows_.size(), rows_);
+      leave_boxes_unless_worth_it();
+    }
   }
 
  private:
+  /// Fewer rows are swept as fast.
+  static constexpr index_t fewest_in_boxes = 128;
+
+  void put_into_boxes() {
+    if constexpr (has<aim_t, Kernel>) {
+      const index_t coordinates = rows_.fields() - 1;
+      if (rows_.size() < fewest_in_boxes || coordinates > Kernel::most_coordinates) return;
+      boxes_.emplace(kernel_, rows_);
+      leave_boxes_unless_worth_it();
+    }
+  }
+
+  /// Tries the searches of a few slots.
+  void leave_boxes_unless_worth_it() {
+    if constexpr (has<aim_t, Kernel>) {
+      constexpr index_t trials = 16;
+      constexpr index_t worth = 3;  ///< a box costs more than its rows would
+      query q;
+      std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
+      index_t scored = rows_.size() < fewest_in_boxes ? trials * rows_.size() : 0;
+      for (index_t t = 0; t < trials; ++t) {
+        const index_t slot = (2 * t + 1) * slots() / (2 * trials);
+        cheapest best;
+        load(q, slot);
+        scored += boxes_->search(kernel_, q, 0, rows_.size(), 0.0, best, scratch.data());
+      }
+      if (scored * worth > trials * rows_.size()) boxes_.reset();
+    }
+  }
+
+  void search_clusters(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+                       cheapest& best, double* scratch) const {
+    const index_t n = rows_.size();
+    pacer pace;
+    for (index_t s = begin; s < end;) {
+      pace(lanes::count * rows_.fields() * clusters_.fields());
+      const index_t first = (s - n) / lanes::count * lanes::count + n;
+      const index_t stop = std::min(end, first + lanes::count);
+      std::array<double, lanes::count> gain{};
+      kernel_.clusters(q, clusters_.block((first - n) / lanes::count), scratch).store(gain.data());
+      for (; s < stop; ++s) {
+        best.take(offset(s) - gain[static_cast<std::size_t>(s - first)], s);
+      }
+    }
+  }
+
   [[nodiscard]] std::vector<double> cluster(index_t slot) const {
     std::vector<double> record(static_cast<std::size_t>(clusters_.fields()));
     if (slot >= rows_.size()) {
@@ -163,6 +198,7 @@ class lane_store {
 
   Kernel kernel_;
   lane_table rows_, clusters_;
+  std::optional<row_boxes> boxes_;
 };
 
 /// A fast store for the tables it takes (`Fast::takes(model, X)`), a plain one for the rest.
@@ -185,6 +221,17 @@ class lane_store_or {
   }
   void row(const query& q, index_t begin, index_t end, double* out) const {
     visit(q, [&](const auto& store, const auto& own) { store.row(own, begin, end, out); });
+  }
+  [[nodiscard]] bool searches() const noexcept {
+    const auto* store = std::get_if<0>(&store_);
+    return store != nullptr && store->searches();
+  }
+  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+              cheapest& best) const {
+    std::get<0>(store_).search(q.fast, begin, end, offset, best);
+  }
+  void retire(index_t slot) {
+    if (auto* store = std::get_if<0>(&store_)) store->retire(slot);
   }
   index_t merge(index_t a, index_t b) {
     return std::visit([&](auto& s) { return s.merge(a, b); }, store_);

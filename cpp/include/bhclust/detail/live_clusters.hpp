@@ -133,7 +133,7 @@ class live_clusters {
           for (index_t s = first; s < std::min(slots(), first + stripe); ++s) {
             store_.load(space.query, s);
             const auto cost = costs_of(s);
-            const index_t step = step_of(cost);
+            const index_t step = alone_step_of(cost);
             for (index_t begin = 0; begin < s; begin += step) {
               take_if_cheaper(
                   result[at(s)],
@@ -173,6 +173,11 @@ class live_clusters {
   template <class Cost>
   [[nodiscard]] index_t step_of(const Cost& cost) const {
     return store_searches(cost) ? 16 * block : block;
+  }
+  /// The same where no thread shares the search: a store that searches does so once.
+  template <class Cost>
+  [[nodiscard]] index_t alone_step_of(const Cost& cost) const {
+    return store_searches(cost) ? slots() + 1 : block;
   }
 
   template <class Cost>
@@ -221,7 +226,7 @@ class live_clusters {
                                       const Cost& cost) {
     neighbour best;
     gains_.resize(at(block));
-    const index_t step = step_of(cost);
+    const index_t step = alone_step_of(cost);
     for (index_t begin = 0; begin < end; begin += step) {
       take_if_cheaper(best, search_block(query, begin, std::min(end, begin + step), gains_, cost));
       progress_.tick();

@@ -80,10 +80,6 @@ class normal_inverse_gamma_batch {
     return lanes::load(x);
   }
 
-  [[nodiscard]] static lanes larger(const lanes& a, const lanes& b) noexcept {
-    return chunkwise([&](std::size_t i) { return a.part[i] > b.part[i] ? a.part[i] : b.part[i]; });
-  }
-
   [[nodiscard]] static bool in_range(const lanes& ratio) noexcept {
     constexpr double most = 1e300;
     double x[lanes::count];

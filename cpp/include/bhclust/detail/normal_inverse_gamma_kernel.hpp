@@ -2,6 +2,7 @@
 /// Evidence of Gaussian clusters with independent columns, eight at a time.
 #pragma once
 
+#include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/special.hpp>
@@ -148,6 +149,53 @@ class normal_inverse_gamma_kernel {
     });
     return look_up(size_term_.data(), n) - log_product * (n * 0.5 + shape_) -
            (lanes::load(block + w) + q.log_p);
+  }
+
+  static constexpr index_t most_coordinates = 32;
+  [[nodiscard]] double own(const double* row) const noexcept { return -row[d()]; }
+  void slope(const double* y, double* g) const noexcept {
+    for (index_t j = 0; j < d(); ++j) {
+      const double z = y[j] - prior_mean_[at(j)];
+      const double weight = mean_weight(j, 1.0);
+      g[j] = 2.0 * power(1.0) * weight * z / (1.0 + weight * z * z);
+    }
+  }
+  static void aim(query&, const double*) noexcept {}
+
+  /// With q_j = 1 + weight (y_j - centre)², from q_low to q_high in a box: log is concave, so
+  ///     log q >= log q_low + 2 (q - q_low) / (q_low + q_high),
+  /// which makes of the gain a quadratic function of each column, given that of the rows' own
+  /// terms.
+  [[nodiscard]] lanes bounds(const query& q, const double* block, double*) const noexcept {
+    constexpr index_t w = lanes::count;
+    constexpr double rounding = 1e-14;
+    const box_fields field{d()};
+    const double* centre = q.centre.data();
+    const double* weight = q.weight.data();
+    lanes rise = lanes::load(block + field.lift() * w);
+    lanes size = lanes::all(0.0);
+    const lanes log_product = log_of_product([&](index_t j) {
+      const lanes low = lanes::load(block + field.low(j) * w);
+      const lanes high = lanes::load(block + field.high(j) * w);
+      const lanes slope = lanes::load(block + field.slope(j) * w);
+      const lanes from = low - centre[j];
+      const lanes to = high - centre[j];
+      const lanes near = least_size(from, to);
+      const lanes far = larger(from * -1.0, to);
+      const lanes near_square = near * near;
+      const lanes least = near_square * weight[j] + 1.0;
+      const lanes both = far * far * weight[j] + (least + 1.0);
+      const lanes peak = slope * both * (0.25 / (q.power * weight[j]));
+      const lanes apart = smaller(larger(from, peak), to);
+      const lanes bend = (2.0 * q.power * weight[j]) / both;
+      rise = rise + (slope * (apart - (from + to) * 0.5) - bend * (apart * apart - near_square));
+      size = size + size_of(slope) * (to - from);
+      return least;
+    });
+    const lanes own = smaller(rise + size * rounding, lanes::load(block + field.most() * w));
+    const lanes fall = log_product * (q.power * (1.0 - rounding));
+    const double terms = std::fabs(q.base) + 16.0 * q.power * static_cast<double>(d());
+    return lanes::all(q.base + rounding * terms) - fall + own + size_of(own) * rounding;
   }
 
  private:

@@ -5,12 +5,14 @@
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/eight_eliminations.hpp>
 #include <bhclust/detail/robust.hpp>
+#include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace bhclust::detail {
@@ -35,6 +37,14 @@ class normal_inverse_wishart_kernel {
     double distance = 0.0;           ///< |v|²
     // What gains of rows have in common; the numbers are explained in row_gains.
     double base = 0.0, half = 0.0, one = 0.0, alpha = 0.0, beta = 0.0, alpha_beta = 0.0;
+    /// Bounds of boxes: see aim.
+    std::vector<double> from_prior_white;  ///< v
+    std::vector<double> lower;             ///< R⁻¹, unless n = 1
+    std::vector<double> turned;            ///< H R
+    std::vector<double> untwisted;         ///< the inverse of that, transposed
+    std::vector<double> axes;
+    double along = 0.0, least = 0.0;
+    double slack = 0.0, share = 0.0, shrink = 0.0, most_base = 0.0;
   };
 
   normal_inverse_wishart_kernel(const Model& model, const table_view& X)
@@ -73,7 +83,7 @@ class normal_inverse_wishart_kernel {
   [[nodiscard]] index_t row_fields() const noexcept { return d() + 1; }
   [[nodiscard]] index_t cluster_fields() const noexcept { return 2 + d() + triangle(d()); }
   [[nodiscard]] index_t scratch() const noexcept {
-    return (triangle(d()) + 3 * d()) * lanes::count;
+    return (triangle(d()) + 6 * d()) * lanes::count;
   }
 
   void encode(const row_view& row, double* y) const {
@@ -125,9 +135,10 @@ class normal_inverse_wishart_kernel {
     q.from_prior = q.mean;
     for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] -= prior_mean_[i];
     q.pull = q.from_prior;
-    q.distance = dot(q.pull.data(), q.pull.data(), d());
     double log_det = 0.0;
     if (q.n > 1.0) log_det = load_factor(q);
+    if (q.n == 1.0) q.from_prior_white = q.from_prior;
+    q.distance = dot(q.from_prior_white.data(), q.from_prior_white.data(), d());
     const double n = q.n + 1.0;
     q.half = 0.5 * (model_.nu() + n);
     q.base = size_term(n) - q.log_p - q.half * log_det;
@@ -167,7 +178,113 @@ class normal_inverse_wishart_kernel {
            (lanes::load(block + lanes::count) + q.log_p);
   }
 
+  static constexpr index_t most_coordinates = 32;
+  [[nodiscard]] double own(const double* row) const noexcept { return -row[d()]; }
+  void slope(const double* y, double* g) const noexcept {
+    const double weight = model_.mean_weight(1.0);
+    double square = 0.0;
+    for (index_t k = 0; k < d(); ++k) {
+      g[k] = y[k] - prior_mean_[static_cast<std::size_t>(k)];
+      square += g[k] * g[k];
+    }
+    const double factor = (model_.nu() + 1.0) * weight / (1.0 + weight * square);
+    for (index_t k = 0; k < d(); ++k) g[k] *= factor;
+  }
+
+  /// The excess of row_gains is a quadratic form of u, whose axes are v and what is at right angles
+  /// to it: with s = H u, H orthogonal with first row v / |v|, and b = β / (n + 1),
+  ///     excess = Σ_i axis_i (s_i - along [i = 0])² + least,
+  ///     axis_0 = α + b / (n + 1), axis_i = axis_0 + αβ |v|², along = -b |v| / axis_0.
+  void aim(query& q, const double* reach) const {
+    const double length = std::sqrt(q.distance);
+    const double pull = q.beta * q.one;
+    const double axis = q.alpha + pull * q.one;
+    q.axes.assign(static_cast<std::size_t>(d()), axis + q.alpha_beta * q.distance);
+    q.axes[0] = axis;
+    q.along = -pull * length / axis;
+    q.least = q.beta * q.distance * (q.alpha / axis);
+    q.turned.assign(static_cast<std::size_t>(d() * d()), 0.0);
+    q.untwisted = q.turned;
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k) {
+        const auto in = static_cast<std::size_t>(triangle(i) + k);
+        const double one = i == k ? 1.0 : 0.0;
+        q.turned[static_cast<std::size_t>(i * d() + k)] = q.n > 1.0 ? q.factor[in] : one;
+        q.untwisted[static_cast<std::size_t>(k * d() + i)] = q.n > 1.0 ? q.lower[in] : one;
+      }
+    }
+    turn(q.turned, q.from_prior_white, length);
+    turn(q.untwisted, q.from_prior_white, length);
+    allow_for_rounding(q, reach);
+  }
+
+  /// In a box each s_i has bounds of its own, hence the excess; and log is concave: with Q = 1 +
+  /// excess, log Q >= log Q_low + 2 (Q - Q_low) / (Q_low + Q_high), which makes of the gain a
+  /// quadratic function of each s_i, given that of the rows' own terms.
+  [[nodiscard]] lanes bounds(const query& q, const double* block, double* scratch) const noexcept {
+    constexpr index_t w = lanes::count;
+    const box_fields field{d()};
+    lanes slopes = lanes::all(0.0);
+    lanes halves = lanes::all(0.0);
+    for (index_t k = 0; k < d(); ++k) {
+      const lanes low = lanes::load(block + field.low(k) * w);
+      const lanes high = lanes::load(block + field.high(k) * w);
+      const lanes slope = lanes::load(block + field.slope(k) * w);
+      const lanes half = (high - low) * 0.5;
+      ((high + low) * 0.5 - q.mean[static_cast<std::size_t>(k)]).store(scratch + 2 * k * w);
+      half.store(scratch + (2 * k + 1) * w);
+      slopes = slopes + size_of(slope);
+      halves = halves + half;
+    }
+    double* turned = scratch + 2 * d() * w;
+    lanes least = lanes::all(q.least + 1.0);
+    lanes both = least;
+    for (index_t i = 0; i < d(); ++i) {
+      const double* row = q.turned.data() + i * d();
+      const double* back = q.untwisted.data() + i * d();
+      lanes middle = lanes::all(i == 0 ? -q.along : 0.0);
+      lanes half = lanes::all(q.slack);
+      lanes slope = lanes::all(0.0);
+      for (index_t k = 0; k < d(); ++k) {
+        middle = middle + lanes::load(scratch + 2 * k * w) * row[k];
+        half = half + lanes::load(scratch + (2 * k + 1) * w) * std::fabs(row[k]);
+        slope = slope + lanes::load(block + field.slope(k) * w) * back[k];
+      }
+      const lanes size = size_of(middle);
+      const lanes near = at_least(size - half, 0.0);
+      const lanes far = size + half;
+      const double axis = q.axes[static_cast<std::size_t>(i)];
+      least = least + near * near * axis;
+      both = both + far * far * axis;
+      middle.store(turned + 4 * i * w);
+      half.store(turned + (4 * i + 1) * w);
+      slope.store(turned + (4 * i + 2) * w);
+      near.store(turned + (4 * i + 3) * w);
+    }
+    both = both + least;
+    const lanes bend = (2.0 * q.half) / both;
+    lanes rise = lanes::load(block + field.lift() * w) + slopes * halves * q.share;
+    for (index_t i = 0; i < d(); ++i) {
+      const double axis = q.axes[static_cast<std::size_t>(i)];
+      const lanes middle = lanes::load(turned + 4 * i * w);
+      const lanes half = lanes::load(turned + (4 * i + 1) * w);
+      const lanes slope = lanes::load(turned + (4 * i + 2) * w);
+      const lanes near = lanes::load(turned + (4 * i + 3) * w);
+      const lanes peak = slope * both * (0.25 / (q.half * axis)) - middle;
+      const lanes step = smaller(larger(peak, half * -1.0), half);
+      const lanes apart = middle + step;
+      rise = rise + (slope * step - bend * (apart * apart - near * near) * axis) +
+             size_of(slope) * (half * rounding + 2.0 * q.slack);
+    }
+    const lanes own = smaller(rise, lanes::load(block + field.most() * w));
+    const lanes fall = log(at_least(least * q.shrink, 1.0)) * (q.half * (1.0 - rounding));
+    return lanes::all(q.most_base) - fall + own;
+  }
+
  private:
+  /// More than the relative error of a gain's terms.
+  static constexpr double rounding = 1e-14;
+
   [[nodiscard]] index_t d() const noexcept { return model_.d(); }
   [[nodiscard]] double size_term(double n) const noexcept {
     return size_term_[static_cast<std::size_t>(n)];
@@ -186,8 +303,9 @@ class normal_inverse_wishart_kernel {
     cholesky(q.factor.data(), d(), 1.0);
     const double log_det = log_determinant(q.factor.data(), d());
     solve_lower(q.factor.data(), q.pull.data(), d());
-    q.distance = dot(q.pull.data(), q.pull.data(), d());
+    q.from_prior_white = q.pull;
     solve_upper(q.factor.data(), q.pull.data(), d());
+    q.lower = q.factor;
     invert_lower(q.factor.data(), d());
     return log_det;
   }
@@ -214,6 +332,54 @@ class normal_inverse_wishart_kernel {
     lanes u = lanes::all(0.0);
     for (index_t k = 0; k < d(); ++k) u = u + lanes::load(x + k * w) * last[k];
     return square + u * u;
+  }
+
+  /// H X for a full matrix X: the first row by itself, the others by I - 2 w wᵀ / |w|², w = v ±
+  /// |v| e_0, which differs from H in the sign of the first row at most.
+  void turn(std::vector<double>& matrix, const std::vector<double>& v, double length) const {
+    if (!(length > 0.0)) return;
+    double* first = matrix.data();
+    std::vector<double> along(v.size(), 0.0);  // Xᵀ v
+    for (index_t i = 0; i < d(); ++i) {
+      for (index_t k = 0; k < d(); ++k) {
+        along[static_cast<std::size_t>(k)] += v[static_cast<std::size_t>(i)] * first[i * d() + k];
+      }
+    }
+    const double step = v[0] < 0.0 ? -length : length;
+    const double scale = 1.0 / (length * (length + std::fabs(v[0])));  // 2 / |w|²
+    for (index_t i = 1; i < d(); ++i) {
+      const double share = scale * v[static_cast<std::size_t>(i)];
+      for (index_t k = 0; k < d(); ++k) {
+        first[i * d() + k] -= share * (along[static_cast<std::size_t>(k)] + step * first[k]);
+      }
+    }
+    for (index_t k = 0; k < d(); ++k) first[k] = along[static_cast<std::size_t>(k)] / length;
+  }
+
+  /// u and v come from factors and solutions of their own: what rounding makes of them, in bounds
+  /// and in gains. When it may be everything, nothing is passed over.
+  void allow_for_rounding(query& q, const double* reach) const {
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    const auto dim = static_cast<double>(d());
+    double terms = 0.0;
+    double inverse = q.n > 1.0 ? 0.0 : dim;
+    double trace = dim;
+    for (index_t i = 0, e = 0; i < d(); ++i) {
+      for (index_t k = 0; k <= i; ++k, ++e) {
+        const auto in = static_cast<std::size_t>(e);
+        const double r = q.n > 1.0 ? q.factor[in] : (i == k ? 1.0 : 0.0);
+        terms += std::fabs(r) * (std::fabs(q.mean[static_cast<std::size_t>(k)]) + reach[k]);
+        if (q.n > 1.0) inverse += r * r;
+        if (i == k) trace += q.scatter[in];
+      }
+    }
+    q.share = (64.0 + 16.0 * dim) * epsilon * std::sqrt(trace * inverse);
+    q.slack = (16.0 + 8.0 * dim) * epsilon * terms;
+    const double lost = q.share * (1.0 + q.beta * q.distance);
+    q.shrink = 1.0 - lost;
+    q.most_base =
+        q.base + rounding * (std::fabs(q.base) + q.half * dim + reach[d()]) + 2.0 * lost * q.half;
+    if (!(lost < 0.5)) q.most_base = std::numeric_limits<double>::infinity();
   }
 
   /// By log |I + α u uᵀ + β z zᵀ|, where z = v + u / (n + 1) is the new mean's distance from the

@@ -2,6 +2,7 @@
 /// Evidence of Gaussian clusters of known variance, eight at a time.
 #pragma once
 
+#include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
@@ -125,6 +126,40 @@ class normal_known_variance_kernel {
     }
     const lanes sizes = look_up(size_term_.data(), n) - look_up(size_term_.data(), n + q.n);
     return lanes::load(block + w) - n * misfit + (sizes + size_term(q.n));
+  }
+
+  static constexpr index_t most_coordinates = 32;
+  [[nodiscard]] double own(const double* row) const noexcept { return row[d()]; }
+  void slope(const double*, double* g) const noexcept { std::fill_n(g, d(), 0.0); }
+  static void aim(query&, const double*) noexcept {}
+
+  /// A gain is a sum of one term a column, with A = 1 / (1 + τ) and B = weight,
+  ///     A (y - h)² - B (y - m)² = top - (B - A) (y - peak)²:
+  /// its largest in a box is that of the y nearest to the peak.
+  [[nodiscard]] lanes bounds(const query& q, const double* block, double*) const noexcept {
+    constexpr index_t w = lanes::count;
+    constexpr double rounding = 1e-13;
+    const box_fields field{d()};
+    lanes sum = lanes::all(0.0);
+    lanes size = lanes::all(std::fabs(q.base));
+    for (index_t j = 0; j < d(); ++j) {
+      const double a = 1.0 / (1.0 + tau_[at(j)]);
+      const double b = q.weight[at(j)];
+      const double h = prior_mean_[at(j)];
+      const double m = q.centre[at(j)];
+      const lanes low = lanes::load(block + field.low(j) * w);
+      const lanes high = lanes::load(block + field.high(j) * w);
+      // What lies beyond m as seen from h is the farther one's gain.
+      const double peak = b > a ? m + a / (b - a) * (m - h) : (m < h ? -HUGE_VAL : HUGE_VAL);
+      const lanes y = smaller(larger(low, lanes::all(peak)), high);
+      const lanes from_prior = y - h;
+      const lanes apart = y - m;
+      const lanes gained = from_prior * from_prior * a;
+      const lanes lost = apart * apart * b;
+      sum = sum + (gained - lost);
+      size = size + (gained + lost);
+    }
+    return sum + q.base + size * rounding;
   }
 
  private:

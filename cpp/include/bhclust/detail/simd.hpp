@@ -120,9 +120,19 @@ template <class F>
   });
 }
 
-/// The larger of a and b, lane by lane.
-[[nodiscard, gnu::always_inline]] inline lanes larger(const lanes& a, const lanes& b) noexcept {
-  return chunkwise([&](std::size_t i) { return a.part[i] > b.part[i] ? a.part[i] : b.part[i]; });
+/// The smaller of x and y, lane by lane.
+[[nodiscard, gnu::always_inline]] inline lanes smaller(const lanes& x, const lanes& y) noexcept {
+  return chunkwise([&](std::size_t i) { return x.part[i] < y.part[i] ? x.part[i] : y.part[i]; });
+}
+
+/// The larger of x and y, lane by lane.
+[[nodiscard, gnu::always_inline]] inline lanes larger(const lanes& x, const lanes& y) noexcept {
+  return chunkwise([&](std::size_t i) { return x.part[i] > y.part[i] ? x.part[i] : y.part[i]; });
+}
+
+/// |x|, lane by lane.
+[[nodiscard, gnu::always_inline]] inline lanes size_of(const lanes& x) noexcept {
+  return larger(x, x * -1.0);
 }
 
 template <class To, class From>

@@ -5,7 +5,9 @@
 
 #include <bhclust/detail/directions.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/score.hpp>
 #include <bhclust/detail/special.hpp>
+#include <bhclust/detail/von_mises_fisher_store.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/parameter.hpp>
 #include <bhclust/progress.hpp>
@@ -14,6 +16,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,7 +26,13 @@ namespace detail {
 
 /// Statistics: n, Σx.
 class von_mises_fisher_model {
+  using self = von_mises_fisher_model;
+
  public:
+  template <class Score>
+  using store = std::conditional_t<Score::kind == score_kind::evidence,
+                                   von_mises_fisher_store<self>, cluster_store<self, Score>>;
+
   /// `pull` is prior_kappa times the prior mean direction.
   von_mises_fisher_model(double kappa, double prior_kappa, std::vector<double> pull)
       : columns_(static_cast<index_t>(pull.size())),
@@ -33,6 +42,24 @@ class von_mises_fisher_model {
         row_constant_(log_sphere_area(columns_) + log_vmf_excess(kappa, columns_)) {}
 
   [[nodiscard]] index_t width() const noexcept { return columns_ + 1; }
+  [[nodiscard]] double kappa() const noexcept { return kappa_; }
+  [[nodiscard]] double pull(index_t j) const noexcept { return pull_[static_cast<std::size_t>(j)]; }
+  [[nodiscard]] double prior_excess() const noexcept { return prior_excess_; }
+  [[nodiscard]] double row_constant() const noexcept { return row_constant_; }
+
+  /// Of -log C(‖R‖) relative to the uniform density's, by ‖R‖², for clusters of up to n rows. It is
+  /// concave in ‖R‖², as A(κ) / κ falls.
+  [[nodiscard]] tangent_table upper_bounds(index_t n) const {
+    double square = 0.0;
+    for (const double p : pull_) square += p * p;
+    constexpr double longer = 1.01;  // than unit rows and their rounding
+    const double length = longer * (std::sqrt(square) + kappa_ * static_cast<double>(n));
+    return {length * length, [&](double x) { return log_vmf_excess(std::sqrt(x), columns_); },
+            [&](double x) {
+              const double root = std::sqrt(x);
+              return x > 0.0 ? 0.5 * mean_length(root) / root : 0.5 / static_cast<double>(columns_);
+            }};
+  }
 
   static void observe(const row_view& row, double* t) noexcept {
     t[0] += 1.0;

@@ -1,0 +1,68 @@
+/// @file
+/// Records laid out so that eight neighbours are read in one go.
+#pragma once
+
+#include <bhclust/detail/simd.hpp>
+#include <bhclust/types.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// Records of `fields` doubles in blocks of eight: field by field, eight neighbours side by side.
+/// The last block is filled up with zeros.
+class lane_table {
+ public:
+  explicit lane_table(index_t fields) : fields_(fields) {}
+
+  [[nodiscard]] index_t size() const noexcept { return size_; }
+  [[nodiscard]] index_t fields() const noexcept { return fields_; }
+  /// Field f of the block's lanes begins at [8 f].
+  [[nodiscard]] const double* block(index_t b) const noexcept {
+    return values_.data() + b * lanes::count * fields_;
+  }
+
+  void reserve(index_t n) { values_.reserve(static_cast<std::size_t>((n + 7) / 8 * 8 * fields_)); }
+
+  void append(const double* record) {
+    if (size_ % lanes::count == 0) {
+      values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), 0.0);
+    }
+    put(size_++, record);
+  }
+
+  void copy(index_t i, double* record) const noexcept {
+    const double* from = block(i / lanes::count) + i % lanes::count;
+    for (index_t f = 0; f < fields_; ++f) record[f] = from[f * lanes::count];
+  }
+
+  void put(index_t i, const double* record) noexcept {
+    double* to = place(i);
+    for (index_t f = 0; f < fields_; ++f) to[f * lanes::count] = record[f];
+  }
+
+  /// Keeps the named records (ascending), in their order.
+  void keep(const index_t* kept, index_t n) {
+    for (index_t to = 0; to < n; ++to) {
+      if (kept[to] == to) continue;
+      const double* source = block(kept[to] / lanes::count) + kept[to] % lanes::count;
+      double* target = place(to);
+      for (index_t f = 0; f < fields_; ++f) target[f * lanes::count] = source[f * lanes::count];
+    }
+    size_ = n;
+    const index_t blocks = (n + lanes::count - 1) / lanes::count;
+    values_.resize(static_cast<std::size_t>(blocks * lanes::count * fields_));
+  }
+
+ private:
+  [[nodiscard]] double* place(index_t i) noexcept {
+    return values_.data() + i / lanes::count * lanes::count * fields_ + i % lanes::count;
+  }
+
+  index_t fields_;
+  index_t size_ = 0;
+  std::vector<double> values_;
+};
+
+}  // namespace bhclust::detail
