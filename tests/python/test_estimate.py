@@ -72,6 +72,7 @@ CALLS = [
     ("bhc", "gaussian", 5000, 8),
     ("bhc", "gaussian-diag", 5000, 16),
     ("rbhc", "gaussian-spherical", 10000, 4),
+    ("rbhc", "poisson", 2500, 16),
     ("posterior", "gaussian-diag", 40000, 8),
     ("bounds", "bernoulli", 40000, 4),
     ("coclustering", "gaussian-diag", 1500, 3),
