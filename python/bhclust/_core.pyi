@@ -30,6 +30,7 @@ __all__: list[str] = [
     "all_threads",
     "best_nodes_at_count",
     "binder_nodes",
+    "byte_size",
     "cluster_of_nodes",
     "coclustering",
     "coclustering_pairs",
@@ -49,6 +50,7 @@ __all__: list[str] = [
     "log_evidence_bound",
     "log_predictive",
     "log_responsibilities",
+    "machine_memory",
     "map_nodes",
     "nodes_at_count",
     "nodes_by_probability",
@@ -963,6 +965,11 @@ def best_nodes_at_count(
 def binder_nodes(
     tree: Tree, posterior: TreePosterior, together_cost: typing.SupportsFloat | typing.SupportsIndex
 ) -> numpy.typing.NDArray[numpy.int64]: ...
+def byte_size(bytes: typing.SupportsFloat | typing.SupportsIndex) -> str:
+    """
+    "1.5 GB".
+    """
+
 def cluster_of_nodes(
     tree: Tree, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]
 ) -> numpy.typing.NDArray[numpy.int64]: ...
@@ -978,11 +985,6 @@ def coclustering_pairs(
     first: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     second: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
 ) -> numpy.ndarray: ...
-def byte_size(bytes: typing.SupportsFloat | typing.SupportsIndex) -> str:
-    """
-    "1.5 GB".
-    """
-
 def compiler() -> str:
     """
     Compiled by.

@@ -35,7 +35,7 @@ STORE = {
 }
 
 #: What every call may take, however small its table.
-LEAST = 1 << 20
+LEAST = 1 << 19
 
 
 def _store(family: Family, n_columns: int) -> int:
@@ -51,7 +51,9 @@ def _bhc(family: Family, n: int, d: int, **_: int) -> int:
 
 
 def _rbhc(family: Family, n: int, d: int, **_: int) -> int:
-    return n * (190 + _store(family, d))
+    if family.name == "NormalKnownVariance":
+        return n * (190 + _store(family, d))
+    return n * (190 + 12 * _width(family, d))
 
 
 def _posterior(_family: Family, n: int, d: int, **_: int) -> int:

@@ -65,7 +65,9 @@ def bhc(
 
     Notes
     -----
-    About n² scores; memory beyond the input grows as n_rows · n_columns.
+    About n² scores. Memory beyond the input, measured: some 160 bytes a row, and a cell 13 (bits)
+    to 25 (counts, categories, reals), or 80 in `ExponentialGamma`; 5 MB for 10,000 rows of 16
+    columns.
     """
     table = as_table(X)
     model = resolve_family(family, X)
@@ -130,8 +132,10 @@ def rbhc(
 
     Notes
     -----
-    At most 3 n² scores; memory beyond the input grows as n_rows · n_columns. By rounds, a million
-    rows of few columns take seconds; nodes are then numbered in order of their cost.
+    At most 3 n² scores. By rounds, a million rows of few columns take seconds; nodes are then
+    numbered in order of their cost. Memory beyond the input, measured: 4 MB for 20,000 rows of 8
+    columns of known variance; with other families some 160 bytes a row and 30 to 60 a cell, or 12 a
+    pair of columns in `NormalInverseWishart`.
     """
     check_choice("method", method, ("auto", "rounds", "nn-chain", "greedy"))
     threshold = check_number("lam", lam)

@@ -72,6 +72,7 @@ CALLS = [
     ("bhc", "gaussian", 5000, 8),
     ("bhc", "gaussian-diag", 5000, 16),
     ("rbhc", "gaussian-spherical", 10000, 4),
+    ("rbhc", "poisson", 3000, 16),
     ("posterior", "gaussian-diag", 40000, 8),
     ("bounds", "bernoulli", 40000, 4),
     ("coclustering", "gaussian-diag", 1500, 3),
@@ -174,7 +175,7 @@ def test_calls_beyond_the_limit_are_refused_before_they_start() -> None:
     def progress(done: int, _total: int) -> None:
         started.append(done)
 
-    tight = {"max_memory": "1 MB", "progress": progress}
+    tight = {"max_memory": "600 kB", "progress": progress}
     tree = bhclust.rbhc(X, "gaussian-spherical")
     found = bhclust.posterior(tree, X, "gaussian-diag")
     for name, call in {
