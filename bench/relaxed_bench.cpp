@@ -24,10 +24,24 @@ void run(benchmark::State& state, index_t d, relaxed_method method) {
   state.SetComplexityN(X.rows);
 }
 
+const char* name_of(relaxed_method method) {
+  switch (method) {
+    case relaxed_method::automatic:
+      return "auto";
+    case relaxed_method::rounds:
+      return "rounds";
+    case relaxed_method::nn_chain:
+      return "nn-chain";
+    case relaxed_method::greedy:
+      return "greedy";
+  }
+  return "";
+}
+
 template <class Family>
 benchmark::internal::Benchmark* add(index_t d, relaxed_method method) {
-  const std::string name = std::string(method == relaxed_method::greedy ? "greedy" : "nn-chain") +
-                           "/" + Family::name() + "/" + std::to_string(d);
+  const std::string name =
+      std::string(name_of(method)) + "/" + Family::name() + "/" + std::to_string(d);
   return benchmark::RegisterBenchmark(
              name.c_str(), [=](benchmark::State& state) { run<Family>(state, d, method); })
       ->Unit(benchmark::kMillisecond);
@@ -52,6 +66,9 @@ const bool registered = [] {
   add_over_rows<NormalKnownVariance>(10, relaxed_method::nn_chain, 4000);
   add_over_rows<NormalKnownVariance>(64, relaxed_method::nn_chain, 2000);
   add_over_rows<NormalKnownVariance>(10, relaxed_method::greedy, 2000);
+  for (const index_t d : {2, 10, 64}) {
+    add_over_rows<NormalKnownVariance>(d, relaxed_method::rounds, 16000);
+  }
   bhclust::for_each_family([](auto tag) { add_if_relaxable<typename decltype(tag)::type>(); });
   return true;
 }();

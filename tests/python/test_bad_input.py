@@ -433,7 +433,7 @@ class TestOptions:
             ({"n_clusters": 1.0}, TypeError, "n_clusters must be a whole number, not 1.0"),
             ({"n_clusters": True}, TypeError, "n_clusters must be a whole number, not True"),
             ({"n_clusters": 2, "lam": 3.0}, ValueError, "lam and n_clusters exclude each other"),
-            ({"method": "ward"}, ValueError, "method is 'ward'; it must be one of 'nn-chain', "),
+            ({"method": "ward"}, ValueError, "method is 'ward'; it must be one of 'auto', "),
             ({"n_threads": 0}, ValueError, "n_threads is 0; it must be at least 1"),
             ({"n_threads": 10**6}, ValueError, "n_threads is 1000000; it must be at most 1024"),
             ({"n_threads": 1.5}, TypeError, "n_threads must be a whole number, not 1.5"),

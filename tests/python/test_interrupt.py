@@ -55,7 +55,8 @@ wide = bhclust.NormalInverseWishart(nu=4003.0)
 WORKS = {
     "bhc": (LONG, "bhclust.bhc(X, normal)"),
     "one thread": (LONG, "bhclust.bhc(X, normal, n_threads=1)"),
-    "chain": (LONG, "bhclust.rbhc(X, known)"),
+    "chain": (LONG, "bhclust.rbhc(X, known, method='nn-chain')"),
+    "rounds": ("X = rng.normal(size=(200_000, 40))", "bhclust.rbhc(X, known)"),
     "rbhc": (LONG, "bhclust.rbhc(X, bhclust.NormalInverseGamma(), method='greedy')"),
     "fit": (LONG, "bhclust.BHC(dict.fromkeys(range(10), normal)).fit(X)"),
     "score_samples": (

@@ -95,7 +95,7 @@ def ward_heights(tree: bhclust.Tree, variance: float) -> np.ndarray:
     return np.sort(np.sqrt(4 * variance * tree.cost))
 
 
-@pytest.mark.parametrize("method", ["greedy", "nn-chain"])
+@pytest.mark.parametrize("method", ["greedy", "nn-chain", "rounds"])
 def test_known_variance_is_ward(method: str) -> None:
     hierarchy = pytest.importorskip("scipy.cluster.hierarchy")
     X = np.random.default_rng(5).normal(size=(800, 3)) * 2.5 + 1e3
@@ -104,6 +104,20 @@ def test_known_variance_is_ward(method: str) -> None:
     assert close(ward_heights(tree, 1.7), Z[:, 2])
     wanted = hierarchy.fcluster(Z, 6, "maxclust")
     assert same_partition(tree.cut(n_clusters=6), wanted)
+
+
+def test_rounds_are_chosen_where_they_can_be_had() -> None:
+    X = np.random.default_rng(6).normal(size=(500, 4))
+    family = bhclust.NormalKnownVariance(variance=[1.0, 4.0, 0.25, 9.0])
+    rounds = bhclust.rbhc(X, family, method="rounds")
+    assert bhclust.rbhc(X, family) == rounds
+    assert (np.diff(rounds.cost) >= 0).all()
+    assert close(rounds.cost, np.sort(bhclust.rbhc(X, family, method="greedy").cost), 1e-11)
+    X[3, 1] = np.nan
+    assert bhclust.rbhc(X, family) == bhclust.rbhc(X, family, method="nn-chain")
+    for cells, other in ((X, family), (np.abs(np.nan_to_num(X)), bhclust.NormalInverseGamma())):
+        with pytest.raises(ValueError, match="rounds need NormalKnownVariance"):
+            bhclust.rbhc(cells, other, method="rounds")
 
 
 def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
@@ -176,7 +190,7 @@ def test_sparse_and_dense_rows_give_the_same_tree(name: str) -> None:
     assert close(tree.cost, dense.cost, 1e-11)
 
 
-@pytest.mark.parametrize("method", ["greedy", "nn-chain"])
+@pytest.mark.parametrize("method", ["greedy", "nn-chain", "rounds"])
 def test_equal_rows_cost_nothing_and_end(method: str) -> None:
     for X in (np.zeros((300, 2)), np.full((300, 2), 1e30), np.repeat([[1.0, 2.0]], 300, axis=0)):
         family = bhclust.NormalKnownVariance(variance=1e60 if X[0, 0] > 1e3 else 1.0)
@@ -196,7 +210,7 @@ def test_one_row_is_a_tree_without_merges(name: str) -> None:
         assert (tree.n_leaves, tree.n_merges) == (1, 0)
 
 
-@pytest.mark.parametrize("method", ["greedy", "nn-chain"])
+@pytest.mark.parametrize("method", ["greedy", "nn-chain", "rounds"])
 def test_progress_rises_to_its_total(method: str) -> None:
     case = random_case("NormalKnownVariance", 900, 0)
     seen: list[tuple[int, int]] = []

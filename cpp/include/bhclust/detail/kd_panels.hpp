@@ -110,7 +110,7 @@ class kd_panels {
       inverse_[at(count_)] = 1.0 / index_.clusters_.size(slot);
       bound_[at(count_)] = known.beyond();
       if (own_.empty() || own_.back().panel != panel_of(slot)) own_.push_back({panel_of(slot), 0});
-      own_.back().queries |= std::uint64_t{1} << count_;
+      own_.back().queries |= std::uint64_t{1} << static_cast<unsigned>(count_);
       ++count_;
     }
 
@@ -190,7 +190,7 @@ class kd_panels {
       const double* x = index_.clusters_.mean(slot(0));
       double sum = 0.0;
       for (index_t j = 0; j < index_.d_; ++j) {
-        const double out = std::max(std::max(low[j] - x[j], x[j] - high[j]), 0.0);
+        const double out = std::max({low[j] - x[j], x[j] - high[j], 0.0});
         sum += out * out;
       }
       return sum;

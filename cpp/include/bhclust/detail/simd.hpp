@@ -183,10 +183,11 @@ template <class Bits>
 [[nodiscard, gnu::always_inline]] inline std::uint64_t bits_at_most(const lanes& a,
                                                                     const lanes& b) noexcept {
   constexpr std::uint64_t bit[lanes::count] = {1, 2, 4, 8, 16, 32, 64, 128};
+  constexpr std::size_t per_chunk = sizeof(chunk) / sizeof(double);
   chunk_bits found{};
   for (std::size_t i = 0; i < lanes::chunks; ++i) {
     chunk_bits own;
-    std::memcpy(&own, bit + i * sizeof(chunk) / sizeof(double), sizeof(own));
+    std::memcpy(&own, bit + i * per_chunk, sizeof(own));
 #if defined(__GNUC__)
     found |= same_bits<chunk_bits>(a.part[i] <= b.part[i]) & own;
 #else

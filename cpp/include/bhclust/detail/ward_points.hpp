@@ -33,7 +33,7 @@ class ward_points {
   /// that squares overflow.
   [[nodiscard]] static bool takes(const table_view& X, const std::vector<double>& unit) {
     constexpr double farthest = 1e100;
-    constexpr index_t most_rows = index_t{1} << 29;
+    constexpr index_t most_rows = 536870912;  // 2^29: ward_id numbers twice as many nodes
     if (X.sparse() || X.rows() > most_rows) return false;
     pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
