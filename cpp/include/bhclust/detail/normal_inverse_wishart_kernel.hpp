@@ -178,7 +178,7 @@ class normal_inverse_wishart_kernel {
            (lanes::load(block + lanes::count) + q.log_p);
   }
 
-  static constexpr index_t most_coordinates = 32;
+  static constexpr index_t most_coordinates = 8;
   [[nodiscard]] double own(const double* row) const noexcept { return -row[d()]; }
   void slope(const double* y, double* g) const noexcept {
     const double weight = model_.mean_weight(1.0);
