@@ -332,7 +332,7 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
     "--algorithm",
     type=click.Choice(["auto", "greedy", "rbhc", "ward"]),
     help=(
-        "How the tree is grown: exact greedy merging, the nearest-neighbour chain, Ward's method, "
+        "How the tree is grown: exact greedy merging, RBHC, Ward's method, "
         "or the one of these with the highest evidence (auto, the default)."
     ),
 )

@@ -431,9 +431,8 @@ class BHC(_TreeClusterer):
         Concentration of the Dirichlet process, above 0; larger values favour more clusters. None:
         learned with the hyperparameters, and 1 where these are not.
     tree : {"auto", "greedy", "rbhc", "ward"}
-        How the tree is grown: exact greedy BHC, RBHC's nearest-neighbour chain, Ward's method on
-        the raw or the standardised columns, or the one of these with the highest evidence. A
-        learned tree is refined as well, except RBHC's and Ward's. RBHC is left out of ``"auto"``
+        How the tree is grown: exact greedy BHC, RBHC, Ward's method on the raw or the standardised
+        columns, or the one of these with the highest evidence. A learned tree is refined as well, except RBHC's and Ward's. RBHC is left out of ``"auto"``
         beyond 2,000 rows where it is slow.
     hyperparameters : {"auto", "learn", "data"}
         ``"learn"``: learned from the evidence together with the tree (`bhclust.learn`, which needs
