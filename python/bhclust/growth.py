@@ -50,10 +50,11 @@ def growths(
     Parameters
     ----------
     kind : {"auto", "greedy", "rbhc", "ward"}
-        ``"greedy"``: exact greedy BHC. ``"rbhc"``: RBHC. ``"ward"``: Ward's method on
-        the columns as they are and standardised; counts by their square roots, compositions by those of their shares, positive measurements by their logs, categories by
-        indicators; missing cells by their column's mean. ``"auto"``: all three, except RBHC on many
-        rows where it has no fast way, and Ward's method on sparse tables that would not fit.
+        ``"greedy"``: exact greedy BHC. ``"rbhc"``: RBHC. ``"ward"``: Ward's method on the columns
+        as they are and standardised; counts by their square roots, compositions by those of their
+        shares, positive measurements by their logs, categories by indicators; missing cells by
+        their column's mean. ``"auto"``: all three, except RBHC on many rows where it has no fast
+        way, and Ward's method on sparse tables that would not fit.
     table : Table
     family : Family
         Of which the transforms follow.
