@@ -148,7 +148,9 @@ def check_memory(
     needed = bytes_needed(algorithm, family, n_rows, n_columns, **more)
     if needed <= (_core.machine_memory() if limit is None else limit):
         return
-    what = f"{algorithm} of {n_rows} rows and {n_columns} columns takes {_core.byte_size(needed)}"
+    told = "".join(f", {name} {value}" for name, value in more.items())
+    size = _core.byte_size(needed)
+    what = f"{algorithm} of {n_rows} rows and {n_columns} columns{told} takes {size}"
     if limit is None:
         raise ValueError(
             f"{what}; this machine has {_core.byte_size(_core.machine_memory())} of memory"
