@@ -212,7 +212,7 @@ class _Found:
 
 
 def _found(
-    post: PosteriorLike,
+    post: Any,
     X: Any,
     labels: ArrayLike | None,
     names: Iterable[Any] | None,
@@ -326,9 +326,9 @@ def _how_sure(found: _Found) -> tuple[str, str, str]:
 
 def _how_doubtful(found: _Found) -> tuple[str, str, str]:
     many = len(_doubted(found))
-    unit = found.unit.removesuffix("s") if many == 1 else found.unit
-    fits = "fits" if many == 1 else "fit"
-    return f"{many:,}", f"{unit} {fits} another cluster nearly as well, or better.", "doubtful"
+    unit = counted(many, found.unit).removeprefix(f"{many:,} ")
+    words = f"{unit} may belong elsewhere: the chance of the own cluster is below {_SURE:.0%}."
+    return f"{many:,}", words, "doubtful" if many else ""
 
 
 def _tree(found: _Found) -> str:
@@ -381,13 +381,26 @@ def _data(found: _Found) -> str:
         "names": [name.encode(errors="replace").decode() for name in found.names] if own else None,
         "labels": found.labels.tolist(),
         "sure": [round(value, 2) for value in found.sure.tolist()],
+        "doubt": _doubts(found),
         "traits": [[trait.text for trait in told] for told in found.traits],
         "shorts": [", ".join(trait.short for trait in told[:3]) for told in found.traits],
         **_report_data.tree_of(found.post, found.labels),
         **_report_data.cells_of(found.field),
-        **_report_data.explained(found.post, list(found.columns)),
+        **_report_data.explained(found.post, found.columns),
     }
     return f'<script type="application/json" id="data">{_report_data.as_json(values)}</script>'
+
+
+def _doubts(found: _Found) -> dict[str, list[float]]:
+    members = found.members
+    return {
+        str(row): [
+            round(float(members.own[row]), 3),
+            int(members.other[row]),
+            round(float(members.chance[row]), 3),
+        ]
+        for row in _doubted(found)
+    }
 
 
 def _number_of_clusters(found: _Found) -> str:

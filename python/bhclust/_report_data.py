@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ._condense import Floats, Ints, leaf_order, roots_by_label
 from ._heatmap import Field
+from ._sniff import Column
 
 _ALPHABET = np.frombuffer(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", dtype=np.uint8
@@ -18,7 +19,7 @@ _LEVELS = 62
 _MISSING = 63
 _MOST_CELLS = 80_000
 _FEWEST_FIELDS = 8
-_MOST_FIELDS = 40
+_MOST_FIELDS = 26
 _MOST_EXPLAINED = 400
 _MOST_WORK = 5e7
 _MOST_PARTS = 10
@@ -58,18 +59,24 @@ def cells_of(field: Field) -> dict[str, Any]:
     return {"fields": field.names, "cells": letters.tobytes().decode("ascii")}
 
 
-def explained(post: Any, columns: Sequence[str]) -> dict[str, Any]:
-    """The strongest contributions of the columns at the largest nodes, in nats."""
-    tree = post.tree
-    if post._table.n_columns != len(columns):
+def explained(post: Any, columns: Mapping[str, Column]) -> dict[str, Any]:
+    """The strongest contributions of the columns at the largest nodes, in nats.
+
+    None where the columns are others than those clustered on.
+    """
+    tree, names = post.tree, list(columns)
+    # A hurdle makes two cells of a column, side by side.
+    widths = np.array([1 + (column.family == "hurdle") for column in columns.values()], dtype=int)
+    if not names or post._table.n_columns != widths.sum():
         return {"columns": [], "explained": {}}
+    firsts = np.cumsum(widths) - widths
     size = tree.size
     nodes = np.arange(tree.n_leaves, tree.n_nodes)
     nodes = nodes[np.argsort(-size[nodes], kind="stable")][:_MOST_EXPLAINED]
-    work = np.cumsum(size[nodes]) * len(columns)
+    work = np.cumsum(size[nodes]) * len(names)
     told: dict[str, list[list[Any]]] = {}
     for node in nodes[(work <= _MOST_WORK) | (np.arange(len(nodes)) < 3)].tolist():
-        parts: Floats = post.explain(node).columns
+        parts: Floats = np.add.reduceat(post.explain(node).columns, firsts)
         strongest = np.argsort(-np.abs(parts), kind="stable")[:_MOST_PARTS]
         told[str(node)] = [
             [column, round(float(parts[column]), 1)]
@@ -81,4 +88,4 @@ def explained(post: Any, columns: Sequence[str]) -> dict[str, Any]:
     for told_here in told.values():
         for part in told_here:
             part[0] = number[part[0]]
-    return {"columns": [columns[column] for column in used], "explained": told}
+    return {"columns": [names[column] for column in used], "explained": told}

@@ -200,13 +200,13 @@
       y.set(node, (y.get(a) + y.get(b)) / 2);
       levels = Math.max(levels, level.get(node));
     }
-    const cell = width ? Math.min(15, Math.max(6, 420 / width)) : 0;
     const room = view.clientWidth - 2;
+    const cell = width ? Math.min(15, Math.max(11, (0.38 * room) / width)) : 0;
     const cells = Math.round(cell * width);
-    const step = levels ? Math.min(54, Math.max(9, (0.36 * Math.max(room, 620)) / levels)) : 0;
+    const step = levels ? Math.min(54, Math.max(9, (0.3 * Math.max(room, 620)) / levels)) : 0;
     const stem = 26 + step * levels;
-    const label = Math.max(230, room - stem - cells - 66);
-    const whole = stem + label + cells + 66;
+    const label = Math.max(200, room - stem - cells - 60);
+    const whole = stem + label + cells + 60;
     const tall = head + ROW * boxes.length + 8;
     const x = (node) => (level.get(node) ? stem - step * (level.get(node) - 0.35) : stem + 2);
     layout = { boxes, head, cell, left: stem + label + 10, right: stem + label + 10 + cells, stem, label };
@@ -216,8 +216,8 @@
     svg.replaceChildren();
     data.fields.forEach((name, field) => {
       const at = layout.left + cell * (field + 0.5);
-      const text = name.length > 22 ? `${name.slice(0, 12)}…${name.slice(-9)}` : name;
-      const turn = `translate(${at + 3} ${head - 5}) rotate(-52)`;
+      const text = fitted(name, 10.5, 96);
+      const turn = `translate(${at + 3} ${head - 5}) rotate(-65)`;
       svg.append(drawn("text", { transform: turn, class: "fieldname" }, text));
     });
     const tree = drawn("g", {
@@ -247,9 +247,10 @@
     entry.setAttribute("tabindex", "0");
     paint(tall);
     find("up").disabled = zoom.length === data.roots.length && zoom[0] === data.roots[0];
-    find("shown").textContent = `${number(boxes.length)} of ${counted(n)} and branches shown`
-      .replace("of", boxes.length === 1 ? "branch, of" : "branches, of")
-      .replace(" and branches shown", "");
+    const inView = zoom.reduce((sum, node) => sum + size[node], 0);
+    const branches = `${number(boxes.length)} ${boxes.length === 1 ? "branch" : "branches"}`;
+    const of = inView < n ? ` of ${number(n)}` : "";
+    find("shown").textContent = `${branches}, ${counted(inView)}${of}`;
   }
 
   function fork(node, x, y, step) {
@@ -264,11 +265,24 @@
     if (odds(node) > 0) path.setAttribute("stroke-dasharray", "4 3");
     group.append(path, drawn("circle", { class: "dot", cx: at, cy: y.get(node), r: 5 }));
     if (step >= 40) {
-      const how = { class: "odds", x: at - 8, y: y.get(node) - 7, "text-anchor": "middle" };
+      const how = { class: "odds", x: at - 6, y: y.get(node) - 6, "text-anchor": "end" };
       const told = oddsInWords(odds(node)).replace("> 1 million", ">1M");
       group.append(drawn("text", how, told));
     }
     return group;
+  }
+
+  const ruler = document.createElement("canvas").getContext("2d");
+  const family = getComputedStyle(document.body).fontFamily;
+  function wide(text, points) {
+    ruler.font = `${points}px ${family}`;
+    return ruler.measureText(text).width;
+  }
+  function fitted(text, points, room) {
+    if (wide(text, points) <= room) return text;
+    const letters = [...text].slice(0, Math.ceil(room / 2));
+    while (letters.length && wide(`${letters.join("")}…`, points) > room) letters.pop();
+    return `${letters.join("")}…`;
   }
 
   function box(node, y) {
@@ -280,21 +294,17 @@
     const hue = isMany ? "" : `c${below[node] % 6}`;
     const chip = { x: stem + 2, y: y - 11, width: 5, height: 22, rx: 2, class: hue };
     if (!isMany) group.append(drawn("rect", chip));
-    let head = words(node);
-    const most = Math.floor((label - 90) / 6.6);
-    if (head.length > most) head = `${[...head].slice(0, most).join("")}…`;
+    const head = fitted(words(node), 12, label - 70);
     group.append(drawn("text", { x: stem + 14, y: y + 4 }, head));
     const right = stem + label - 6;
     const end =
       node < n ? (isTop(node) ? "alone" : percent(data.sure[node])) : number(size[node]);
     group.append(drawn("text", { class: "words", x: right, y: y + 4, "text-anchor": "end" }, end));
-    const left = stem + 24 + 6.6 * head.length;
-    const rest = Math.floor((right - 40 - left) / 5.6);
+    const left = stem + 24 + wide(head, 12);
+    const rest = right - 10 - wide(end, 10.5) - left;
     const told = isTop(node) && node >= n ? data.shorts[below[node]] : "";
-    if (told && rest > 8) {
-      const text = told.length > rest ? `${[...told].slice(0, rest).join("")}…` : told;
-      group.append(drawn("text", { class: "words", x: left, y: y + 4 }, text));
-    }
+    if (told && rest > 50)
+      group.append(drawn("text", { class: "words", x: left, y: y + 4 }, fitted(told, 10.5, rest)));
     return group;
   }
 
@@ -360,9 +370,14 @@
     if (node < n) {
       const alone = isTop(node);
       told(`In cluster ${below[node]}${alone ? ", the only one there" : ""}; chance that it ${alone ? "stands alone" : "belongs with the others there"}: ${percent(data.sure[node])}.`);
+      const doubt = data.doubt[node];
+      if (doubt) {
+        const where = doubt[1] < 0 ? "a cluster of its own" : `cluster ${doubt[1]}`;
+        told(`Set aside, it goes back to its cluster with a chance of ${percent(doubt[0])}, and to ${where} with ${percent(doubt[2])}.`);
+      }
     } else {
       told(`${counted(size[node])}. Chance that they are all of one cluster: ${percent(together[node])}.`);
-      told(`Odds of a split here, given that they hold together above: ${oddsInWords(odds(node))}.`);
+      told(`Odds that the two sides are different kinds, from these ${data.unit} alone: ${oddsInWords(odds(node))}.`);
     }
     if (labels.length > 1) told(`Clusters ${labels.slice(0, 30).join(", ")}${labels.length > 30 ? ", …" : ""}.`);
     else if (data.traits[labels[0]]) {
@@ -430,11 +445,11 @@
     choose(node, true);
     live.textContent = `Zoomed in on ${words(node)}, ${counted(size[node])}.`;
   }
-  function zoomOut() {
+  function zoomOut(focus) {
     const up = zoom.length === 1 ? parent[zoom[0]] : -1;
     zoom = up < 0 ? data.roots.slice() : [up];
     if (up >= 0) open.add(up);
-    choose(zoom[0], false);
+    choose(zoom[0], focus === true);
     live.textContent = `Zoomed out to ${words(zoom[0])}.`;
   }
   function reset() {
@@ -489,7 +504,7 @@
       Enter: () => (node >= n ? toggle(node) : choose(node, true)),
       " ": () => choose(node, true),
       z: () => node >= n && zoomTo(node),
-      Escape: zoomOut,
+      Escape: () => zoomOut(true),
     };
     const act = acts[event.key] || acts[event.key.toLowerCase()];
     if (!act) return;
