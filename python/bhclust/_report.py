@@ -22,7 +22,7 @@ from ._cells import alias_of, columns_of, with_names
 from ._condense import Floats, Ints, PosteriorLike, condense
 from ._core import __version__
 from ._describe import adjusted_rand, certainty, certainty_in_words, percent_in_words
-from ._heatmap import Field, field_of
+from ._heatmap import Field, field_of, means_of
 from ._memberships import Memberships, memberships
 from ._page import counted, mixture_in_words
 from ._sniff import Column
@@ -252,7 +252,7 @@ def _found(
         members=memberships(post, flat, np.argsort(sure, kind="stable")),
         chances=_chances(post, flat),
         field=field,
-        means=_means(field, flat),
+        means=means_of(field.cells, flat),
     )
 
 
@@ -264,16 +264,6 @@ def _chances(post: Any, labels: Ints) -> Floats | None:
         return None
     found: Floats = post.n_clusters_distribution(most)
     return found
-
-
-def _means(field: Field, labels: Ints) -> Floats:
-    """Average the cells of each cluster; NaN where all are missing."""
-    cells, count = field.cells, int(labels.max()) + 1
-    present = ~np.isnan(cells)
-    sums, number = np.zeros((count, cells.shape[1])), np.zeros((count, cells.shape[1]))
-    np.add.at(sums, labels, np.where(present, cells, 0.0))
-    np.add.at(number, labels, present)
-    return np.divide(sums, number, out=np.full_like(sums, np.nan), where=number > 0)
 
 
 def _head(found: _Found) -> str:
