@@ -124,7 +124,7 @@ def coclustering(
     n = len(flat)
     order, _ = leaf_order(post.tree, flat)
     shown = order if n <= max_rows else order[np.linspace(0, n - 1, max_rows).astype(np.int64)]
-    ax = framed_axes(ax, (470.0, 400.0), (56.0, 40.0, 44.0, 16.0))
+    ax = framed_axes(ax, (500.0, 400.0), (56.0, 70.0, 44.0, 16.0))
     extent = (0.0, float(n), float(n), 0.0)
     image = ax.imshow(
         post.coclustering(shown),
