@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._condense import Box, Floats, Ints, Shape
+from ._condense import Box, Floats, Ints, Shape, leaf_order
 from ._page import Classes, Ruler, counted
 from ._sniff import Column
 from ._traits import short_name
@@ -26,6 +26,7 @@ _MOST_BANDS = 200
 _CELL = 15.0
 _NARROWEST = 4.0
 _TREE = 0.16
+_COLUMN_TREE = 54.0
 _YES = frozenset({"1", "yes", "y", "true", "t"})
 
 
@@ -99,6 +100,45 @@ def _most_telling(cells: Floats, boxes: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
+class ColumnFork:
+    """A fork over the columns: the places of its two sides, their levels, and its own level."""
+
+    places: tuple[float, float]
+    below: tuple[int, int]
+    level: int
+
+
+def with_column_tree(field: Field, boxes: Ints) -> tuple[Field, tuple[ColumnFork, ...]]:
+    """Put the fields in the order of a tree of their own, grown on their means in the boxes."""
+    from .algorithms import bhc
+
+    if len(field.names) < 2:
+        return field, ()
+    means = means_of(field.cells, boxes)
+    tree = bhc(np.ascontiguousarray(np.nan_to_num(means.T, nan=0.5)), "gaussian-diag")
+    order, _ = leaf_order(tree, np.zeros(len(field.names), dtype=np.int64))
+    place = np.empty(len(order))
+    place[order] = np.arange(len(order)) + 0.5
+    places, levels, forks = place.tolist(), [0] * len(order), []
+    for a, b in tree.children.tolist():
+        level = 1 + max(levels[a], levels[b])
+        forks.append(ColumnFork((places[a], places[b]), (levels[a], levels[b]), level))
+        places.append((places[a] + places[b]) / 2)
+        levels.append(level)
+    names = [field.names[column] for column in order.tolist()]
+    return Field(field.cells[:, order], names, field.left_out), tuple(forks)
+
+
+def means_of(cells: Floats, groups: Ints) -> Floats:
+    """Average the cells of each group; NaN where all are missing."""
+    present, count = ~np.isnan(cells), int(groups.max()) + 1
+    number, sums = np.zeros((count, cells.shape[1])), np.zeros((count, cells.shape[1]))
+    np.add.at(number, groups, present)
+    np.add.at(sums, groups, np.where(present, cells, 0.0))
+    return np.divide(sums, number, out=np.full_like(sums, np.nan), where=number > 0)
+
+
+@dataclass(frozen=True)
 class Map:
     """What a heat map shows, with its texts ready to be drawn."""
 
@@ -108,6 +148,7 @@ class Map:
     classes: Classes | None
     title: str
     unit: str
+    column_forks: tuple[ColumnFork, ...] = ()
 
     @property
     def heights(self) -> list[float]:
@@ -122,12 +163,15 @@ class Map:
         cells = min(max(_CELL * len(self.field.names), 180.0), 620.0)
         tall = sum(self.heights)
         body = max(11.5 * tall, 60.0) if self.names is not None else min(460.0, 24.0 * tall)
-        return 210.0 + cells + min(beside, 150.0), body + self.above + self.below(ruler)
+        label = max(ruler.width(_label(box, self.unit), _SIZE) for box in self.shape.boxes)
+        wide = 140.0 + min(label, 150.0) + cells + min(beside, 150.0)
+        return wide, body + self.above + self.below(ruler)
 
     @property
     def above(self) -> float:
         """Room over the cells, in points: the title and the known classes."""
-        return 12.0 + (20.0 if self.title else 0.0) + (18.0 if self.classes is not None else 0.0)
+        title, classes = 20.0 * bool(self.title), 18.0 * (self.classes is not None)
+        return 12.0 + title + classes + (_COLUMN_TREE if self.column_forks else 0.0)
 
     def below(self, ruler: Ruler) -> float:
         """Room under the cells, in points: names of the columns, and the key."""
@@ -152,7 +196,7 @@ class _Drawing:
         beside = max((ruler.width(name, _SIZE) for name in found.names or ()), default=0.0)
         self.names_width = min(beside, 0.2 * width) + (6.0 if beside else 0.0)
         label = max(ruler.width(_label(box, found.unit), _SIZE) for box in found.shape.boxes)
-        self.label_width = min(label, 0.24 * width) + 10
+        self.label_width = min(label, 0.3 * width) + 10
         self.tree = 10.0, 10.0 + (_TREE * width if found.shape.forks else 0.0)
         strip = 7.0 if found.classes is not None else 0.0
         self.left = self.tree[1] + self.label_width + strip
@@ -173,6 +217,7 @@ class _Drawing:
             self._label(box, band)
             self._row_names(box, band)
         self._tree(log_odds)
+        self._column_tree()
         self._column_names()
         self._key()
 
@@ -220,7 +265,7 @@ class _Drawing:
         """Name the known classes, as far as there is room."""
         from matplotlib.patches import Rectangle
 
-        x, y = 10.0, self.top - 14.0
+        x, y = 10.0, self.top - 14.0 - (_COLUMN_TREE if self.map.column_forks else 0.0)
         for words, colour in self.map.classes.legend() if self.map.classes is not None else ():
             wide = self.ruler.width(words, _SIZE)
             if x + 14.0 + wide > self.right + self.names_width:
@@ -263,6 +308,24 @@ class _Drawing:
             )
             xs.append(x)
             ys.append((ys[a] + ys[b]) / 2)
+
+    def _column_tree(self) -> None:
+        forks = self.map.column_forks
+        deepest = max((fork.level for fork in forks), default=1)
+        high = [
+            self.top - 3.0 - (_COLUMN_TREE - 8.0) * level / deepest for level in range(deepest + 1)
+        ]
+        for fork in forks:
+            (a, b), (below_a, below_b) = fork.places, fork.below
+            left, right = self.left + a * self.step, self.left + b * self.step
+            top = high[fork.level]
+            self.ax.plot(
+                (left, left, right, right),
+                (high[below_a], top, top, high[below_b]),
+                color=_LINE,
+                linewidth=1.0,
+                solid_joinstyle="round",
+            )
 
     def _column_names(self) -> None:
         names = self.map.field.names

@@ -343,10 +343,11 @@ def _place_box(ruler: Ruler, content: Content, place: int, room: float, max_line
     box = content.shape.boxes[place]
     items, total = content.box_items(box, 60 * max_lines), content.n_items(box)
     count = _count_that_fits(ruler, content, box, room, content.box_title(place))
-    title_room = room - ruler.width(count, SMALL_SIZE) - 10
+    # On a coarse screen bold letters are set wider than they are.
+    title_room = 0.96 * (room - ruler.width(count, SMALL_SIZE) - 10)
     title = _title_lines(ruler, content.box_title(place), title_room)
     found = BoxPlace(title, count, [], 0.0, 0.0, content.shares(box), box.is_bundle)
-    title_width = ruler.width(title[0], TITLE_SIZE, "bold")
+    title_width = 1.04 * ruler.width(title[0], TITLE_SIZE, "bold")
     left_over = title_room - title_width - 14
     beside = _one_line(ruler, items, left_over) if len(title) == 1 else None
     if len(items) == total and beside is not None:

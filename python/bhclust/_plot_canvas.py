@@ -87,3 +87,19 @@ def axes_on(
     left, right, bottom, top = margins
     inner = (width - left - right) / width, (height - bottom - top) / height
     return figure.add_axes((left / width, bottom / height, *inner))
+
+
+def framed_axes(
+    ax: Axes | None,
+    size: tuple[float, float],
+    margins: tuple[float, float, float, float] = (56.0, 16.0, 44.0, 16.0),
+) -> Axes:
+    """Give axes with quiet frames: those given, or else those of a new figure of a size."""
+    if ax is None:
+        ax = axes_on(pyplot_figure(*size), size, margins)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(EDGE)
+    ax.tick_params(colors=FAINT, labelsize=8)
+    return ax

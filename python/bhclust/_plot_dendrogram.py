@@ -157,7 +157,7 @@ def _plan(
     shape = condense(post.tree, flat, 40)
     if n > max_leaves:
         script = Script.of([OURS])
-        return _Plan(flat, [], script, shape, (640.0, 574.0), (16.0, 152.0, 40.0, 14.0))
+        return _Plan(flat, [], script, shape, (680.0, 574.0), (16.0, 192.0, 40.0, 14.0))
     script = Script.of([*texts, OURS])
     ruler = Ruler(script)
     texts = [ruler.shorten(script.clean(text), 8.0, 140.0) for text in texts]

@@ -45,6 +45,7 @@ def heatmap(
     max_boxes: int = 40,
     max_columns: int = 60,
     feature_names: Iterable[Any] | None = None,
+    column_tree: bool = False,
 ) -> Axes:
     """Draw the table with its rows in the order of the tree, and the tree of the clusters beside.
 
@@ -76,6 +77,9 @@ def heatmap(
     feature_names : sequence of str, optional
         Names of the columns of an array or a CSR matrix, which has none of its own; else they go
         by their numbers.
+    column_tree : bool, default False
+        Whether the columns are put in the order of a tree of their own, which is drawn over them:
+        those come together that go with the clusters in the same way.
 
     Returns
     -------
@@ -94,7 +98,8 @@ def heatmap(
     need_matplotlib()
     checked_axes(ax)
     X = with_names(X, feature_names)
-    found, ruler = _map(post, X, labels, names, classes, title, unit, max_boxes, max_columns)
+    shown = (labels, names, classes, title, unit, max_boxes, max_columns, column_tree)
+    found, ruler = _map(post, X, *shown)
     if ax is None:
         size = found.natural_size(ruler)
         ax = axes_on(pyplot_figure(*size), size)
@@ -115,6 +120,7 @@ def save_heatmap(
     max_boxes: int = 40,
     max_columns: int = 60,
     feature_names: Iterable[Any] | None = None,
+    column_tree: bool = False,
     file_format: str | None = None,
     dpi: float = 150.0,
 ) -> None:
@@ -124,7 +130,7 @@ def save_heatmap(
     ----------
     destination : path or binary file
         Where the picture goes.
-    post, X, labels, names, classes, title, unit, max_boxes, max_columns, feature_names
+    post, X, labels, names, classes, title, unit, max_boxes, max_columns, feature_names, column_tree
         As in `heatmap`.
     file_format : str, optional
         Any format of matplotlib: ``"png"``, ``"svg"``, ``"pdf"``. By default the ending of the
@@ -138,7 +144,8 @@ def save_heatmap(
     X = with_names(X, feature_names)
 
     def draw() -> Figure:
-        found, ruler = _map(post, X, labels, names, classes, title, unit, max_boxes, max_columns)
+        shown = (labels, names, classes, title, unit, max_boxes, max_columns, column_tree)
+        found, ruler = _map(post, X, *shown)
         size = found.natural_size(ruler)
         figure = bare_figure(*size)
         _heatmap.draw(axes_on(figure, size), found, ruler, size, post.log_odds)
@@ -157,9 +164,10 @@ def _map(
     unit: str,
     max_boxes: int,
     max_columns: int,
+    column_tree: bool,
 ) -> tuple[_heatmap.Map, Ruler]:
     from ._cells import columns_of
-    from ._heatmap import Field, Map, field_of
+    from ._heatmap import Field, Map, field_of, with_column_tree
 
     checked_post(post)
     check_count("max_boxes", max_boxes, 2)
@@ -170,6 +178,7 @@ def _map(
     known = checked_texts(classes, n, "classes")
     boxes = shape.box_of_row()
     field = field_of(columns_of(X, post, boxes), boxes, max_columns)
+    field, forks = with_column_tree(field, boxes) if column_tree else (field, ())
     heading, unit = checked_text(title, "title"), checked_text(unit, "unit")
     named = [*(rows or ()), *(known or ())]
     script = Script.of([*named, *field.names, heading, unit, OURS])
@@ -180,5 +189,6 @@ def _map(
         classes=None if known is None else Classes.of(list(map(script.clean, known))),
         title=script.clean(heading),
         unit=script.clean(unit),
+        column_forks=forks,
     )
     return found, Ruler(script)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
-import io
+import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import _report_data
 from ._arguments import checked_labels, checked_post, checked_text, checked_texts
 from ._cells import alias_of, columns_of, with_names
-from ._condense import Ints, PosteriorLike, condense
+from ._condense import Floats, Ints, PosteriorLike, condense
 from ._core import __version__
 from ._describe import adjusted_rand, certainty, certainty_in_words, percent_in_words
+from ._heatmap import Field, field_of, means_of
+from ._memberships import Memberships, memberships
 from ._page import counted, mixture_in_words
 from ._sniff import Column
 from ._traits import Trait, traits
@@ -30,7 +33,9 @@ _MOST_CLUSTERS = 300
 _MOST_NAMES = 12
 _MOST_COLUMNS = 500
 _MOST_WORK = 2e8
-_MOST_NAMED_ROWS = 200
+_MOST_DOUBTED = 60
+_SURE = 0.9
+_RAMP = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
 _KINDS = {
     "bernoulli": "yes or no",
     "categorical": "categories",
@@ -41,40 +46,6 @@ _KINDS = {
     "exponential": "waiting times",
     "von-mises-fisher": "directions",
 }
-
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 68rem; color: #22282f;
-  background: #fff; font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .25rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; border-bottom: 1px solid #d5dae0;
-  padding-bottom: .25rem; }
-p { margin: .5rem 0; max-width: 46rem; }
-.faint { color: #59636e; }
-dl.facts { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; }
-dl.facts div { border: 1px solid #d5dae0; border-radius: .4rem; padding: .5rem .9rem; }
-dl.facts dt { color: #59636e; font-size: .85rem; }
-dl.facts dd { margin: 0; font-size: 1.3rem; font-weight: 600; }
-figure { margin: 1rem 0; overflow-x: auto; }
-figure img { max-width: 100%; height: auto; display: block; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .4rem .6rem;
-  border-bottom: 1px solid #e4e8ec; overflow-wrap: anywhere; }
-thead th { border-bottom: 2px solid #4d5863; overflow-wrap: normal; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums;
-  white-space: nowrap; }
-.bar { display: inline-block; height: .75rem; background: #0072b2; vertical-align: middle;
-  min-width: 1px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.chosen .bar { background: #d55e00; }
-.chosen td { font-weight: 600; }
-table.narrow { width: auto; min-width: 24rem; }
-table.narrow td:last-child { width: 16rem; }
-@media print { body { padding: 0; max-width: none; font-size: 10pt; } h2 { break-after: avoid; }
-  tr, figure { break-inside: avoid; } thead { display: table-header-group; }
-  figure img { max-height: 24cm; width: auto; } .scroll, figure { overflow: visible; } }
-"""
 
 
 def report(
@@ -92,9 +63,10 @@ def report(
 ) -> None:
     """Write what was found to one HTML file, which opens in any browser and without a network.
 
-    It tells how many clusters there are and how sure that is, draws the tree and the table (with
-    matplotlib), lists for each cluster what sets it apart and how certain its rows are, and says
-    how the columns were read and what was chosen.
+    It tells how many clusters there are and how sure that is; shows the tree with the table beside
+    it, to be opened, closed, zoomed and searched; lists for each cluster what sets it apart and how
+    certain its rows are, and the rows that are doubtful with their alternatives; and says how the
+    columns were read and what was chosen.
 
     Parameters
     ----------
@@ -160,15 +132,16 @@ def page(
     choices: Mapping[str, Any] | None = None,
     pictures: bool = True,
 ) -> str:
-    """Write what `report` puts into its file; without `pictures` nothing is drawn."""
+    """Write what `report` puts into its file; without `pictures` there is no tree to look at."""
     found = _found(post, X, labels, names, classes, title, unit, dict(choices or {}))
     shown = f"{found.title or 'Clusters'}"
+    style, script = _own_file("report.css"), _own_file("report.js") if pictures else ""
     sections = [
         _head(found),
-        _tree(found, X) if pictures else "",
+        _tree(found) if pictures else "",
         _number_of_clusters(found),
         _clusters(found),
-        _heatmap(found, X) if pictures else "",
+        _doubtful(found),
         _columns(found),
         _choices(found),
     ]
@@ -177,15 +150,36 @@ def page(
             "<!DOCTYPE html>",
             '<html lang="en">',
             '<head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(shown)}</title>",
-            f"<style>{_STYLE}</style></head>",
+            f"<style>{style}</style></head>",
             "<body>",
-            f"<h1>{escape(shown)}</h1>",
+            f"<header><h1><bdi>{escape(shown)}</bdi></h1></header>",
+            "<main>",
             *filter(None, sections),
+            "</main>",
+            *([_data(found), f"<script>{script}</script>"] if pictures else []),
             "</body></html>",
             "",
         ]
+    )
+
+
+def _own_file(name: str) -> str:
+    return (resources.files(__package__) / "data" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Allow what the page itself holds and nothing else, so that no text can become code."""
+
+    def own(text: str) -> str:
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+        return f"'sha256-{digest}'" if text else "'none'"
+
+    return (
+        f"default-src 'none'; style-src {own(style)}; script-src {own(script)}; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 
@@ -206,6 +200,11 @@ class _Found:
     unit: str
     cut: str
     choices: dict[str, Any]
+    sure: Floats
+    members: Memberships
+    chances: Floats | None
+    field: Field
+    means: Floats
 
     @property
     def n_clusters(self) -> int:
@@ -213,7 +212,7 @@ class _Found:
 
 
 def _found(
-    post: PosteriorLike,
+    post: Any,
     X: Any,
     labels: ArrayLike | None,
     names: Iterable[Any] | None,
@@ -232,6 +231,8 @@ def _found(
     own_names = X.row_names if is_table else [f"row {row}" for row in range(n)]
     own_classes = X.target if is_table else None
     told = checked_texts(names, n, "names")
+    sure = certainty(post, flat)
+    field = field_of(columns, flat, _report_data.most_fields(n))
     known = checked_texts(classes, n, "classes")
     return _Found(
         post=post,
@@ -247,90 +248,160 @@ def _found(
         unit=checked_text(unit, "unit"),
         cut="the most probable partition" if labels is None else "as given",
         choices=choices,
+        sure=sure,
+        members=memberships(post, flat, np.argsort(sure, kind="stable")),
+        chances=_chances(post, flat),
+        field=field,
+        means=means_of(field.cells, flat),
     )
+
+
+def _chances(post: Any, labels: Ints) -> Floats | None:
+    """Find the posterior of the number of clusters, unless it takes too long."""
+    here = len(np.unique(labels))
+    most = min(len(labels), int(here + 6 * here**0.5) + 50)
+    if most * len(labels) > _MOST_WORK:
+        return None
+    found: Floats = post.n_clusters_distribution(most)
+    return found
 
 
 def _head(found: _Found) -> str:
     rows = counted(len(found.labels), found.unit)
-    facts = [
-        ("clusters", f"{found.n_clusters:,}"),
-        (found.unit, f"{len(found.labels):,}"),
-        ("columns", f"{len(found.columns):,}"),
-        ("log evidence (nats)", f"{found.post.log_evidence:,.2f}"),
-    ]
+    told = [("How many clusters", *_how_many(found)), ("How sure", *_how_sure(found))]
+    told.append(("Doubtful", *_how_doubtful(found)))
     known = [row for row, name in enumerate(found.classes or ()) if name]
-    told = [found.classes[row] for row in known] if found.classes else []
-    if len(set(told)) > 1:
-        index = adjusted_rand(found.labels[known], told)
-        facts.append(("adjusted Rand index with the known classes", f"{index:.2f}"))
-    items = "".join(f"<div><dt>{escape(a)}</dt><dd>{escape(b)}</dd></div>" for a, b in facts)
+    classes = [found.classes[row] for row in known] if found.classes else []
+    if len(set(classes)) > 1:
+        index = adjusted_rand(found.labels[known], classes)
+        words = (
+            "is the adjusted Rand index with the known classes: 1 where they are the same, 0 where "
+            "they agree as by chance. The classes were not clustered on."
+        )
+        told.append(("Known classes", f"{index:.2f}", words, ""))
+    items = "".join(
+        f"<div><dt>{escape(what)}</dt><dd><b>{escape(short)}</b> {escape(words)}"
+        + (f' <a href="#{place}">More</a>' if place else "")
+        + "</dd></div>"
+        for what, short, words, place in told
+    )
     lead = f"{counted(found.n_clusters, 'clusters')} in {rows}."
-    if len(set(told)) > 1:
-        lead += " The adjusted Rand index is 1 where clusters and classes are the same, 0 where"
-        lead += " they agree as by chance; the classes were not clustered on."
-    return f"<p>{escape(lead)}</p>\n<dl class='facts'>{items}</dl>"
-
-
-def _tree(found: _Found, X: Any) -> str:
-    from . import plot
-
-    drawn = _picture(
-        lambda file: plot.save_condensed_tree(
-            file,
-            found.post,
-            X=X,
-            labels=found.labels,
-            names=found.names if found.has_names or len(found.names) <= _MOST_NAMED_ROWS else None,
-            classes=found.classes,
-            unit=found.unit,
-            file_format="svg",
-        ),
-        f"The tree of {counted(found.n_clusters, 'clusters')}; the table below tells the same.",
-    )
-    return f"<h2>The tree</h2>\n{drawn}"
-
-
-def _heatmap(found: _Found, X: Any) -> str:
-    from . import plot
-
-    if not found.columns or importlib.util.find_spec("matplotlib") is None:
-        return ""
-    drawn = _picture(
-        lambda file: plot.save_heatmap(
-            file,
-            found.post,
-            X,
-            labels=found.labels,
-            names=found.names if found.has_names else None,
-            classes=found.classes,
-            unit=found.unit,
-            file_format="svg",
-        ),
-        "The table, its rows in the order of the tree.",
-    )
-    return f"<h2>The table in the order of the tree</h2>\n{drawn}"
-
-
-def _picture(save: Callable[[io.BytesIO], None], told: str) -> str:
-    if importlib.util.find_spec("matplotlib") is None:
-        return '<p class="faint">No picture: it needs matplotlib (bhclust[plot]).</p>'
-    file = io.BytesIO()
-    save(file)
-    data = base64.b64encode(file.getvalue()).decode("ascii")
     return (
-        f'<figure><img alt="{escape(told, quote=True)}" '
-        f'src="data:image/svg+xml;base64,{data}"></figure>'
+        '<a class="skip" href="#clusters">To the table of the clusters</a>\n'
+        f"<p>{escape(lead)} <span class='faint'>Log evidence "
+        f"{found.post.log_evidence:,.2f} nats; {counted(len(found.columns), 'columns')}.</span></p>"
+        f"\n<dl class='answers'>{items}</dl>"
     )
+
+
+def _how_many(found: _Found) -> tuple[str, str, str]:
+    if found.chances is None:
+        expected = found.post.expected_n_clusters()
+        return f"{found.n_clusters:,}", f"({expected:,.1f} on average)", "number"
+    low, high = _range(found.chances, 0.95)
+    span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    chance = _chance(float(found.chances[low - 1 : high].sum()))
+    return f"{found.n_clusters:,}", f"({span} with a chance of {chance})", "number"
+
+
+def _how_sure(found: _Found) -> tuple[str, str, str]:
+    sizes = np.bincount(found.labels)
+    sure = np.bincount(found.labels, weights=found.sure) / sizes
+    least = int(np.argmin(sure))
+    words = "is the mean certainty of a row in its cluster"
+    if found.n_clusters > 1:
+        words += f"; least sure is cluster {least} ({percent_in_words(float(sure[least]))})"
+    return percent_in_words(float(found.sure.mean())), f"{words}.", "clusters"
+
+
+def _how_doubtful(found: _Found) -> tuple[str, str, str]:
+    many = len(_doubted(found))
+    unit = counted(many, found.unit).removeprefix(f"{many:,} ")
+    words = f"{unit} may belong elsewhere: the chance of the own cluster is below {_SURE:.0%}."
+    return f"{many:,}", words, "doubtful" if many else ""
+
+
+def _tree(found: _Found) -> str:
+    fields = (
+        (
+            "<p class='faint'>Beside the tree: the columns, from low "
+            "<svg class='scale' width='70' height='10' role='img' aria-label='dark'>"
+            + "".join(
+                f"<rect x='{14 * place}' width='14' height='10' fill='{colour}'/>"
+                for place, colour in enumerate(_RAMP)
+            )
+            + "</svg> to high; a frame where all is missing."
+            + (
+                f" The {found.field.left_out:,} columns that tell least are left out."
+                if found.field.left_out
+                else ""
+            )
+            + "</p>"
+        )
+        if found.field.names
+        else ""
+    )
+    return (
+        "<noscript><p>The tree needs JavaScript; the tables below do not.</p></noscript>\n"
+        "<section id='tree' aria-labelledby='tree-head' hidden><h2 id='tree-head'>The tree</h2>\n"
+        "<p>Every box is a branch; those of a cluster bear its colour. Numbers at the forks are "
+        "the odds that the two sides are different kinds rather than one; the bolder the line, "
+        "the surer the split. Click a box or a fork to open and close it.</p>\n"
+        f"{fields}"
+        "<div class='bar-tools' role='group' aria-label='Tree'>"
+        "<label for='search'>Find a name</label><input type='search' id='search' "
+        "autocomplete='off' spellcheck='false' aria-controls='hits'>"
+        "<button type='button' id='reset'>Clusters</button>"
+        "<button type='button' id='more'>Open more</button>"
+        "<button type='button' id='up'>Zoom out</button>"
+        "<span class='faint' id='shown'></span></div>\n"
+        "<p id='live' role='status' aria-live='polite' class='faint'></p><ul id='hits'></ul>\n"
+        "<div id='workspace'><div id='view'><svg id='tree-picture'></svg>"
+        "<canvas id='cells' aria-hidden='true'></canvas></div>"
+        "<div id='about' role='region' aria-label='The chosen branch' tabindex='0'></div></div>"
+        "<div id='tip' hidden></div></section>"
+    )
+
+
+def _data(found: _Found) -> str:
+    own = found.has_names
+    values = {
+        "n": len(found.labels),
+        "unit": found.unit,
+        "names": [name.encode(errors="replace").decode() for name in found.names] if own else None,
+        "labels": found.labels.tolist(),
+        "sure": [round(value, 2) for value in found.sure.tolist()],
+        "doubt": _doubts(found),
+        "traits": [[trait.text for trait in told] for told in found.traits],
+        "shorts": [", ".join(trait.short for trait in told[:3]) for told in found.traits],
+        **_report_data.tree_of(found.post, found.labels),
+        **_report_data.cells_of(found.field),
+        **_report_data.explained(found.post, found.columns),
+    }
+    return f'<script type="application/json" id="data">{_report_data.as_json(values)}</script>'
+
+
+def _doubts(found: _Found) -> dict[str, list[float]]:
+    members = found.members
+    return {
+        str(row): [
+            round(float(members.own[row]), 3),
+            int(members.other[row]),
+            round(float(members.chance[row]), 3),
+        ]
+        for row in _doubted(found)
+    }
 
 
 def _number_of_clusters(found: _Found) -> str:
     here = found.n_clusters
     expected = f"{found.post.expected_n_clusters():,.1f}"
-    most = min(len(found.labels), int(here + 6 * here**0.5) + 50)
-    head = "<h2>How many clusters</h2>"
-    if most * len(found.labels) > _MOST_WORK:
-        return f"{head}\n<p>On average over the posterior there are {expected} clusters.</p>"
-    chances = found.post.n_clusters_distribution(most)
+    head = "<section id='number'><h2>How many clusters</h2>"
+    chances = found.chances
+    if chances is None:
+        return (
+            f"{head}\n<p>On average over the posterior there are {expected} clusters.</p></section>"
+        )
     best = int(np.argmax(chances)) + 1
     low, high = _range(chances, 0.95)
     told = (
@@ -351,14 +422,20 @@ def _number_of_clusters(found: _Found) -> str:
     rows = "".join(
         f"<tr{' class=chosen' if number == here else ''}><td class='number'>{number:,}</td>"
         f"<td class='number'>{_chance(chances[number - 1])}</td>"
-        f"<td><span class='bar' style='width:{100 * chances[number - 1] / chances.max():.1f}%'>"
-        f"</span></td></tr>"
+        f"<td>{_bar(float(chances[number - 1] / chances.max()))}</td></tr>"
         for number in range(left + 1, min(right, len(chances)) + 1)
     )
     return (
         f"{head}\n<p>{escape(told)}</p>\n<table class='narrow'><thead><tr>"
-        f"<th class='number'>clusters</th><th class='number'>chance</th><th></th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
+        "<th class='number' scope='col'>clusters</th><th class='number' scope='col'>chance</th>"
+        f"<td></td></tr></thead><tbody>{rows}</tbody></table></section>"
+    )
+
+
+def _bar(share: float) -> str:
+    return (
+        "<svg class='bar' viewBox='0 0 100 10' preserveAspectRatio='none' aria-hidden='true'>"
+        f"<rect width='{100 * share:.1f}' height='10'/></svg>"
     )
 
 
@@ -383,43 +460,110 @@ def _chance(chance: float) -> str:
 
 
 def _clusters(found: _Found) -> str:
-    sure = certainty(found.post, found.labels)
     sizes = np.bincount(found.labels)
     largest = np.argsort(-sizes, kind="stable")[: min(found.n_clusters, _MOST_CLUSTERS)]
     head = ["cluster", found.unit, "certainty", "set apart by", "such as"]
     head += ["known classes"] if found.classes is not None else []
-    numeric = ("cluster", found.unit, "certainty")
     lines = []
     by_cluster = np.split(np.argsort(found.labels, kind="stable"), np.cumsum(sizes)[:-1])
     for label in sorted(largest.tolist()):
         rows = by_cluster[label]
-        told = "; ".join(trait.text for trait in found.traits[label])
-        shown = ", ".join(found.names[row] for row in rows[:_MOST_NAMES].tolist())
+        told = "; ".join(_isolated(trait.text) for trait in found.traits[label])
+        shown = ", ".join(_isolated(found.names[row]) for row in rows[:_MOST_NAMES].tolist())
         more = f" and {len(rows) - _MOST_NAMES:,} more" if len(rows) > _MOST_NAMES else ""
-        cells = [f"{label}", f"{len(rows):,}", percent_in_words(float(sure[rows].mean()))]
-        cells += [told, shown + more]
+        sure = percent_in_words(float(found.sure[rows].mean()))
+        cells = [_linked(label, sizes), f"{len(rows):,}", sure, told or "nothing", shown + more]
         if found.classes is not None:
             counts = Counter(found.classes[row] or "unknown" for row in rows.tolist())
-            cells.append(mixture_in_words(counts))
-        lines.append(_row(cells, len(numeric)))
+            cells.append(_isolated(mixture_in_words(counts)))
+        lines.append(_markup_row(cells, 3))
     after = ""
     if found.n_clusters > len(largest):
         more = f"{found.n_clusters - len(largest):,}"
         after = f"<p class='faint'>The {len(largest):,} largest are listed; {more} are not.</p>"
+    return (
+        "<section id='clusters'><h2>The clusters</h2>\n"
+        f"<p>{escape(certainty_in_words(found.labels, found.unit))} "
+        "Shares and means are compared with those of the whole table.</p>\n"
+        f"{_table(head, lines, 3)}\n{after}</section>"
+    )
+
+
+def _linked(label: int, sizes: Ints) -> str:
+    return f'<a href="#tree" data-cluster="{label}">{label}</a>' if len(sizes) > 1 else f"{label}"
+
+
+def _isolated(text: str) -> str:
+    """Escape a text of the table, and keep its writing direction to itself."""
+    return f"<bdi>{escape(text)}</bdi>"
+
+
+def _table(head: Sequence[str], lines: Iterable[str], numeric: int = 0) -> str:
     heads = "".join(
-        f"<th{' class=number' if name in numeric else ''}>{escape(name)}</th>" for name in head
+        f"<th scope='col'{' class=number' if place < numeric else ''}>{escape(name)}</th>"
+        for place, name in enumerate(head)
     )
     return (
-        f"<h2>The clusters</h2>\n<p>{escape(certainty_in_words(found.labels, found.unit))} "
-        "Shares and means are compared with those of the whole table.</p>\n"
-        f"<div class='scroll'><table><thead><tr>{heads}</tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table></div>\n{after}"
+        f"<div class='scroll' tabindex='0' role='region' aria-label='Table'>"
+        f"<table class='wide'><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _doubted(found: _Found) -> list[int]:
+    """List the rows whose own cluster is not much likelier than others, the least sure first."""
+    own = found.members.own
+    order = np.argsort(np.where(np.isnan(own), np.inf, own), kind="stable")
+    return [row for row in order.tolist() if own[row] < _SURE]
+
+
+def _doubtful(found: _Found) -> str:
+    doubted = _doubted(found)
+    unit = found.unit
+    head = (
+        f"<section id='doubtful'><h2>Doubtful {escape(unit)}</h2>\n"
+        f"<p>Each of the {escape(unit)} was set aside, and the clusters of the others were asked "
+        f"whose it is. Listed are those that go back with a chance below {_SURE:.0%}.</p>"
+    )
+    looked = int(np.isfinite(found.members.own).sum())
+    if looked < len(found.labels):
+        head += f"<p class='faint'>The {looked:,} least sure were looked at.</p>"
+    if not doubted:
+        return f"{head}\n<p>None.</p></section>"
+    lines = []
+    for row in doubted[:_MOST_DOUBTED]:
+        label, other = int(found.labels[row]), int(found.members.other[row])
+        goes = f"cluster {other}" if other >= 0 else "a cluster of its own"
+        name = f'<a href="#tree" data-show="{row}">{_isolated(found.names[row])}</a>'
+        chance = percent_in_words(float(found.members.chance[row]))
+        back = percent_in_words(float(found.members.own[row]))
+        why = _isolated(_differs(found, row, label, other)) if other >= 0 else ""
+        lines.append(_markup_row([name, f"{label}", back, goes, chance, why]))
+    left = len(doubted) - _MOST_DOUBTED
+    after = f"<p class='faint'>and {left:,} more.</p>" if left > 0 else ""
+    names = ("name", "in cluster", "goes back", "or else to", "chance", "because")
+    return f"{head}\n{_table(names, lines)}{after}</section>"
+
+
+def _differs(found: _Found, row: int, own: int, other: int) -> str:
+    """Say in which field of the heat map the row is nearest to the other cluster."""
+    cells = found.field.cells
+    if not cells.shape[1]:
+        return ""
+    gain = np.abs(cells[row] - found.means[own]) - np.abs(cells[row] - found.means[other])
+    gain = np.nan_to_num(gain, nan=-1.0)
+    best = np.argsort(-gain, kind="stable")[:2]
+    near = [found.field.names[place] for place in best.tolist() if gain[place] > 0.1]
+    return f"like cluster {other} in {', '.join(near)}" if near else ""
 
 
 def _row(cells: Sequence[str], numeric: int = 0) -> str:
+    return _markup_row([_isolated(cell) for cell in cells], numeric)
+
+
+def _markup_row(cells: Sequence[str], numeric: int = 0) -> str:
     written = "".join(
-        f"<td{' class=number' if place < numeric else ''}>{escape(cell)}</td>"
+        f"<td{' class=number' if place < numeric else ''}>{cell}</td>"
         for place, cell in enumerate(cells)
     )
     return f"<tr>{written}</tr>"
@@ -434,10 +578,10 @@ def _columns(found: _Found) -> str:
     notes = "".join(f"<p class='faint'>{escape(note)}</p>" for note in found.notes)
     left = len(found.columns) - _MOST_COLUMNS
     more = f"<p class='faint'>and {left:,} more columns</p>" if left > 0 else ""
+    head = ("column", "taken for", "values", "because")
     return (
-        f"<h2>The columns as they were read</h2>\n{notes}<div class='scroll'><table><thead><tr>"
-        "<th>column</th><th>taken for</th><th>values</th><th>because</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table></div>{more}"
+        f"<section><h2>The columns as they were read</h2>\n{notes}{_table(head, lines)}{more}"
+        "</section>"
     )
 
 
@@ -462,7 +606,8 @@ def _choices(found: _Found) -> str:
     told.append(("bhclust", __version__))
     lines = "".join(_row([str(name), str(value)]) for name, value in told)
     return (
-        f"<h2>What was chosen</h2>\n<div class='scroll'><table><tbody>{lines}</tbody></table></div>"
+        "<section><h2>What was chosen</h2>\n<div class='scroll'><table><tbody>"
+        f"{lines}</tbody></table></div></section>"
     )
 
 
