@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -286,6 +287,16 @@ def _minimiser() -> Callable[..., Any]:
     return minimize
 
 
+def _one_thread_for_linear_algebra() -> AbstractContextManager[Any]:
+    """Several would spin for each other on matrices as small as the optimiser's."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limits
+
+
 def _drawn(table: Table, count: int, seed: int) -> Table:
     """Draw rows at random, in the order of the table."""
     rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:count])
@@ -309,12 +320,13 @@ def _maximise(
         return -value, -gradient
 
     if vector.size:
-        _minimiser()(
-            descend,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(vector.lower, vector.upper, strict=True)),
-            options={"maxiter": 60, "ftol": precision / max(1.0, abs(best[1]))},
-        )
+        with _one_thread_for_linear_algebra():
+            _minimiser()(
+                descend,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=list(zip(vector.lower, vector.upper, strict=True)),
+                options={"maxiter": 60, "ftol": precision / max(1.0, abs(best[1]))},
+            )
     return best

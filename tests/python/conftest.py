@@ -17,3 +17,10 @@ def one_thread_for_linear_algebra() -> Iterator[None]:
 
     with threadpool_limits(1, "blas"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open() -> Iterator[None]:
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

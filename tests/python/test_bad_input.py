@@ -668,9 +668,7 @@ class TestTrees:
 def test_more_than_the_memory_holds_is_refused_with_its_size() -> None:
     X = GOOD["PoissonGamma"]
     found = bhclust.posterior(bhclust.bhc(X, "poisson"), X, "poisson")
-    with pytest.raises(
-        ValueError, match=r"n_samples 10000000000000 takes 240 TB; this mach"
-    ):
+    with pytest.raises(ValueError, match=r"n_samples 10000000000000 takes 240 TB; this mach"):
         found.sample_partitions(10**13)
     with pytest.raises(ValueError, match=r"takes 221 EB; this machine has"):
         found.sample_partitions(2**63 - 1)

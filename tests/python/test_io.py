@@ -572,6 +572,10 @@ def read(file: Path) -> Table | str:
         return read_table(file)
     except ValueError as error:
         return str(error)
+    except ImportError as error:
+        if "pip install" not in str(error):
+            raise
+        return f"{file}: {error}"
 
 
 def check_read(file: Path) -> None:
