@@ -6,6 +6,7 @@
 
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/score.hpp>
+#include <bhclust/detail/screened_search.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/types.hpp>
 
@@ -37,6 +38,9 @@ class erased_store {
   [[nodiscard]] virtual index_t slots() const = 0;
   virtual void load(query& q, index_t slot) const = 0;
   virtual void row(const query& q, index_t begin, index_t end, double* out) const = 0;
+  [[nodiscard]] virtual bool searches() const = 0;
+  virtual void bounds(const query& q, index_t end, double* out) const = 0;
+  [[nodiscard]] virtual slot_cost nearest(query& q, index_t end, const double* penalty) const = 0;
   virtual index_t merge(index_t a, index_t b) = 0;
   virtual void keep(const std::vector<index_t>& slots) = 0;
 
@@ -64,6 +68,18 @@ class erased_store_of final : public erased_store {
   }
   void row(const query& q, index_t begin, index_t end, double* out) const override {
     store_.row(static_cast<const held_query&>(q).held, begin, end, out);
+  }
+  [[nodiscard]] bool searches() const override { return detail::searches(store_); }
+  void bounds(const query& q, index_t end, double* out) const override {
+    if constexpr (has<searches_t, Store>) {
+      store_.bounds(static_cast<const held_query&>(q).held, end, out);
+    }
+  }
+  [[nodiscard]] slot_cost nearest(query& q, index_t end, const double* penalty) const override {
+    if constexpr (has<searches_t, Store>) {
+      return store_.nearest(static_cast<held_query&>(q).held, end, penalty);
+    }
+    return {};
   }
   index_t merge(index_t a, index_t b) override { return store_.merge(a, b); }
   void keep(const std::vector<index_t>& slots) override { store_.keep(slots); }
@@ -203,6 +219,13 @@ class any_model::store {
   }
   void row(const query& q, index_t begin, index_t end, double* out) const {
     store_->row(*q.held, begin, end, out);
+  }
+  [[nodiscard]] bool searches() const { return store_->searches(); }
+  void bounds(const query& q, index_t end, double* out) const {
+    store_->bounds(*q.held, end, out);
+  }
+  [[nodiscard]] detail::slot_cost nearest(query& q, index_t end, const double* penalty) const {
+    return store_->nearest(*q.held, end, penalty);
   }
   index_t merge(index_t a, index_t b) { return store_->merge(a, b); }
   void keep(const std::vector<index_t>& slots) { store_->keep(slots); }

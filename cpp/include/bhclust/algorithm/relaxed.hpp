@@ -99,10 +99,7 @@ class chain_run {
   [[nodiscard]] neighbour search() {
     const index_t of = chain_.back().node;
     mark(of, 1);
-    const index_t here = clusters_.slot(of);
-    return clusters_.nearest(of, clusters_.slots(), [this, here](index_t slot, double gain) {
-      return slot != here ? clusters_.penalty(slot) - gain : infinite;
-    });
+    return clusters_.nearest(of, clusters_.slots());
   }
 
   void mark(index_t node, unsigned char on) {

@@ -107,10 +107,18 @@ class cluster_store {
     pacer pace;
     for (index_t s = begin; s < end; ++s) {
       pace(work_a_score());
-      out[s - begin] = Score::gain(model_, q.statistics.data(), clusters_[s], q.self,
-                                   self_[static_cast<std::size_t>(s)], scratch.data());
+      out[s - begin] = gain(q, s, scratch.data());
     }
   }
+
+  /// One gain; `scratch` holds width() doubles.
+  [[nodiscard]] double gain(const query& q, index_t slot, double* scratch) const {
+    return Score::gain(model_, q.statistics.data(), clusters_[slot], q.self,
+                       self_[static_cast<std::size_t>(slot)], scratch);
+  }
+
+  [[nodiscard]] index_t width() const { return model_.width(); }
+  [[nodiscard]] const double* statistics(index_t slot) const noexcept { return clusters_[slot]; }
 
   index_t merge(index_t a, index_t b) {
     clusters_.append_copy(a);

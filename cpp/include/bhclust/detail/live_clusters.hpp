@@ -5,6 +5,7 @@
 
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/screened_search.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
@@ -104,6 +105,24 @@ class live_clusters {
     return best;
   }
 
+  /// nearest() by the cost -gain of live slots but the node's own.
+  [[nodiscard]] neighbour nearest(index_t of, index_t end) {
+    const index_t here = slot(of);
+    if constexpr (has<searches_t, Store>) {
+      if (store_.searches()) {
+        const double own = std::exchange(penalty_[at(here)], infinite);
+        store_.load(query_, here);
+        const slot_cost found = store_.nearest(query_, end, penalty_.data());
+        penalty_[at(here)] = own;
+        progress_.tick();
+        return neighbour_of(found);
+      }
+    }
+    return nearest(of, end, [this, here](index_t slot, double gain) {
+      return slot != here ? penalty(slot) - gain : infinite;
+    });
+  }
+
   /// The cheapest older slot for every slot: result[s] over [0, s), in one threaded sweep.
   template <class Cost>
   [[nodiscard]] std::vector<neighbour> nearest_older(const Cost& cost) {
@@ -137,6 +156,7 @@ class live_clusters {
   }
 
  private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
   static constexpr index_t block = 1024;
   /// A fork and join is worth its while for searches longer than this.
   static constexpr double worth_sharing = 200e3;
@@ -148,6 +168,10 @@ class live_clusters {
     slot_[at(node)] = slots();
     node_.push_back(node);
     penalty_.push_back(0.0);
+  }
+
+  [[nodiscard]] neighbour neighbour_of(const slot_cost& found) const noexcept {
+    return found.slot < 0 ? neighbour{} : neighbour{found.cost, node(found.slot)};
   }
 
   static void take_if_cheaper(neighbour& best, const neighbour& candidate) noexcept {
