@@ -96,7 +96,8 @@ class root_screen {
     index_t j = 0;
     for (; j + 1 < size(); j += 2) {
       const lanes a = lanes::load(roots + j * width) - q.root[static_cast<std::size_t>(j)];
-      const lanes b = lanes::load(roots + (j + 1) * width) - q.root[static_cast<std::size_t>(j + 1)];
+      const lanes b =
+          lanes::load(roots + (j + 1) * width) - q.root[static_cast<std::size_t>(j + 1)];
       even = even + a * a;
       odd = odd + b * b;
     }
@@ -132,8 +133,8 @@ class root_screen {
  private:
   static constexpr index_t first = 4;
   static constexpr double least_weight = 1e-300;
-  /// (x - y)² of rounded x and y is at least (1 - δ)(x - y)² - e²/δ, where |x - y| is off by e; here
-  /// δ = 1e-6 and e² = 1e-30 (x² + y²).
+  /// (x - y)² of rounded x and y is at least (1 - δ)(x - y)² - e²/δ, where |x - y| is off by e;
+  /// here δ = 1e-6 and e² = 1e-30 (x² + y²).
   static constexpr double square_of_rounding = 1e-24;
 
   [[nodiscard]] index_t size() const noexcept { return model_.smoothed_means_size(); }

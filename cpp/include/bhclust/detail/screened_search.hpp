@@ -29,7 +29,8 @@ struct slot_cost {
 ///     void bounds(const query&, index_t end, double* out) const
 ///                                     // out[s] <= -gain(query, s) as row() computes it
 ///     slot_cost nearest(query&, index_t end, const double* penalty) const
-///                                     // the least penalty[s] - gain(query, s) of the slots [0, end)
+///                                     // the least penalty[s] - gain(query, s) of the slots [0,
+///                                     end)
 /// nearest is safe from several threads with queries of their own.
 template <class Store>
 using searches_t = decltype(std::declval<const Store&>().searches());
@@ -96,7 +97,8 @@ class screened_search {
     all.clear();
     index_t s = 0;
     for (const double bound : space_.bounds) {
-      if (bound <= best_.cost && s != taken && best_.may_lose_to(bound, s)) all.push_back({bound, s});
+      if (bound <= best_.cost && s != taken && best_.may_lose_to(bound, s))
+        all.push_back({bound, s});
       ++s;
     }
     std::make_heap(all.begin(), all.end(), later);

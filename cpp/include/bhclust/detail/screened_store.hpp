@@ -111,8 +111,7 @@ class screened_store {
     pacer pace;
     for (index_t begin = 0; begin < end; begin += lanes::count) {
       pace(work_a_record());
-      const lanes found =
-          screen_.bounds(q.screen, records_.block(begin / lanes::count), scratch);
+      const lanes found = screen_.bounds(q.screen, records_.block(begin / lanes::count), scratch);
       if (end - begin >= lanes::count) {
         found.store(out + begin);
       } else {

@@ -94,6 +94,10 @@ template <class F>
   });
 }
 
+[[nodiscard, gnu::always_inline]] inline lanes larger(const lanes& x, const lanes& y) noexcept {
+  return chunkwise([&](std::size_t i) { return x.part[i] > y.part[i] ? x.part[i] : y.part[i]; });
+}
+
 template <class To, class From>
 [[nodiscard, gnu::always_inline]] inline To same_bits(const From& from) noexcept {
   static_assert(sizeof(To) == sizeof(From));

@@ -1,0 +1,196 @@
+// Searches by bounds: bounds are below the costs, nearest neighbours are those of all costs, and
+// trees are those of the plain store to the last bit.
+#include "tables.hpp"
+#include "typed_examples.hpp"
+#include <bhclust/algorithm/relaxed.hpp>
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/score.hpp>
+#include <bhclust/detail/screened_search.hpp>
+#include <bhclust/families.hpp>
+#include <bhclust/family.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace testkit;
+namespace detail = bhclust::detail;
+using detail::relaxed_score;
+
+namespace {
+
+template <class Store>
+bhclust::tree chain_over(Store store, index_t rows, double lambda = infinite) {
+  detail::thread_team team(1);
+  detail::progress_meter progress({}, rows);
+  return detail::chain_run<Store>(std::move(store), rows, lambda, team, progress).run();
+}
+
+template <class Model>
+void check_tree(const Model& model, const table& X) {
+  using plain = detail::cluster_store<typename Model::bare, relaxed_score>;
+  const auto wanted = chain_over(plain(model.base(), X.view()), X.rows());
+  const auto found = chain_over(detail::make_store<relaxed_score>(model, X.view()), X.rows());
+  CHECK(found.parents() == wanted.parents());
+  CHECK(found.cost() == wanted.cost());
+  if (wanted.merges() == 0) return;
+  const double lambda = wanted.cost()[at(wanted.merges() / 2)] + 1e-3;
+  const auto forest =
+      chain_over(detail::make_store<relaxed_score>(model, X.view()), X.rows(), lambda);
+  CHECK(forest.parents() == chain_over(plain(model.base(), X.view()), X.rows(), lambda).parents());
+}
+
+/// The nearest by all costs.
+detail::slot_cost nearest_of(const std::vector<double>& gains, const std::vector<double>& penalty) {
+  detail::slot_cost best;
+  for (index_t s = 0; s < count(gains); ++s) {
+    const double cost = penalty[at(s)] - gains[at(s)];
+    if (cost < best.cost) best = {cost, s};
+  }
+  return best;
+}
+
+/// Every slot against the first `end` slots, of which a third is out.
+template <class Store>
+void check_searches(random_source& random, const Store& store, index_t end) {
+  typename Store::query q;
+  for (index_t a = 0; a < store.slots(); ++a) {
+    std::vector<double> gains(at(end)), bounds(at(end)), penalty(at(end), 0.0);
+    for (auto& p : penalty) p = random.chance(0.3) ? infinite : 0.0;
+    store.load(q, a);
+    store.row(q, 0, end, gains.data());
+    store.bounds(q, end, bounds.data());
+    for (std::size_t s = 0; s < gains.size(); ++s) {
+      CHECK_MESSAGE(bounds[s] <= -gains[s], "slots " << a << " and " << s << ": bound " << bounds[s]
+                                                     << ", cost " << -gains[s]);
+    }
+    const auto wanted = nearest_of(gains, penalty);
+    const auto found = store.nearest(q, end, penalty.data());
+    CHECK(found.slot == wanted.slot);
+    CHECK(found.cost == wanted.cost);
+  }
+}
+
+/// Merges and prunings in turn.
+template <class Model>
+void check_store(random_source& random, const Model& model, const table& X) {
+  auto store = detail::make_store<relaxed_score>(model, X.view());
+  if constexpr (detail::has<detail::searches_t, decltype(store)>) {
+    CHECK(store.searches());
+    for (int times = 0; times < 3; ++times) {
+      check_searches(random, store, store.slots());
+      for (index_t merges = 0; merges < X.rows() / 3; ++merges) {
+        store.merge(random.below(store.slots()), random.below(store.slots()));
+      }
+      check_searches(random, store, random.below(store.slots() + 1));
+      std::vector<index_t> kept;
+      for (index_t s = 0; s < store.slots(); ++s) {
+        if (random.chance(0.7)) kept.push_back(s);
+      }
+      store.keep(kept);
+    }
+  }
+}
+
+template <class Family>
+constexpr bool searched = std::is_same_v<Family, bhclust::PoissonGamma> ||
+                          std::is_same_v<Family, bhclust::BernoulliBeta> ||
+                          std::is_same_v<Family, bhclust::CategoricalDirichlet> ||
+                          std::is_same_v<Family, bhclust::MultinomialDirichlet> ||
+                          std::is_same_v<Family, bhclust::NormalInverseWishart>;
+
+template <class Family>
+void check_table(random_source& random, const Family& family, const table& X) {
+  const auto model = bhclust::bind(family, X.view());
+  check_tree(model, X);
+  check_store(random, model, X);
+}
+
+/// check(family, random) for each family that is searched.
+template <class Check>
+void for_each_searched(const Check& check) {
+  bhclust::for_each_family([&](auto tag) {
+    using family = typename decltype(tag)::type;
+    if constexpr (searched<family>) {
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        CAPTURE(std::string(family::name()));
+        CAPTURE(seed);
+        random_source random(seed);
+        const auto columns = static_cast<index_t>(1 + 3 * seed);
+        check(random_family<family>(random, columns), random, columns);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("searches by bounds: random tables, repeated rows") {
+  for_each_searched([](const auto& family, random_source& random, index_t columns) {
+    check_table(random, family, random_table(random, family, 90, columns));
+  });
+}
+
+TEST_CASE("searches by bounds: sparse tables") {
+  for_each_searched([](const auto& family, random_source& random, index_t columns) {
+    if (!family.takes().sparse) return;
+    check_table(random, family, random_table(random, family, 60, columns, layout::sparse));
+  });
+}
+
+TEST_CASE("searches by bounds: every row many times") {
+  for_each_searched([](const auto& family, random_source& random, index_t columns) {
+    const auto once = random_table(random, family, 12, columns);
+    std::vector<index_t> rows;
+    for (index_t i = 0; i < 80; ++i) rows.push_back(random.below(12));
+    check_table(random, family, once.taken(rows));
+  });
+}
+
+TEST_CASE("searches by bounds: all rows equal") {
+  for_each_searched([](const auto& family, random_source& random, index_t columns) {
+    const auto once = random_table(random, family, 1, columns);
+    check_table(random, family, once.taken(std::vector<index_t>(40, 0)));
+  });
+}
+
+TEST_CASE("searches by bounds: counts of every size, rows of zeros") {
+  random_source random(3);
+  const double sizes[] = {0.0, 0.0, 1.0, 1e4, 1e9, 2e15};
+  for (int round = 0; round < 6; ++round) {
+    CAPTURE(round);
+    const index_t columns = 1 + round;
+    std::vector<double> cells;
+    for (index_t i = 0; i < 60; ++i) {
+      const double size = sizes[random.below(1 + round)];
+      for (index_t j = 0; j < columns; ++j) {
+        cells.push_back(std::floor(size * (1.0 + 3.0 * random.uniform())));
+      }
+    }
+    const table X(cells, columns);
+    check_table(random, bhclust::PoissonGamma{}, X);
+    check_table(random, bhclust::MultinomialDirichlet{}, X);
+  }
+}
+
+TEST_CASE("searches by bounds: reals of every scale, far from zero, in fewer dimensions") {
+  random_source random(4);
+  for (int round = 0; round < 12; ++round) {
+    CAPTURE(round);
+    const index_t columns = 1 + round % 6;
+    const double scale = std::pow(10.0, 2.0 * (round - 4));
+    const double offset = round % 3 == 0 ? 1e6 * scale : 0.0;
+    std::vector<double> cells;
+    for (index_t i = 0; i < 50; ++i) {
+      const double shared = random.normal();
+      for (index_t j = 0; j < columns; ++j) {
+        cells.push_back(offset + scale * (round % 2 == 0 ? shared : random.normal()));
+      }
+    }
+    const table X(cells, columns);
+    check_table(random, bhclust::NormalInverseWishart::from_data(X.view()), X);
+  }
+}
