@@ -4,7 +4,9 @@
 
 #include <bhclust/detail/column_summary.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/log_screen.hpp>
 #include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -81,6 +83,17 @@ struct exponential_gamma_column {
   }
 };
 
+/// Columns without missing cells are searched by bounds.
+class exponential_gamma_model : public independent<exponential_gamma_column> {
+  using self = exponential_gamma_model;
+
+ public:
+  using independent::independent;
+  template <class Score>
+  using store = store_of_screen<self, log_screen<self, scaled_means<self>>, Score,
+                                independent_store<exponential_gamma_column, Score>>;
+};
+
 }  // namespace detail
 
 /// Positive reals, exponential, with a Gamma prior on each column's rate.
@@ -124,7 +137,7 @@ struct ExponentialGamma {
     std::vector<detail::exponential_gamma_column> all;
     all.reserve(static_cast<std::size_t>(columns));
     for (index_t j = 0; j < columns; ++j) all.push_back({shape[j], rate[j]});
-    return independent<detail::exponential_gamma_column>(std::move(all));
+    return detail::exponential_gamma_model(std::move(all));
   }
 };
 

@@ -3,8 +3,11 @@
 /// Mises-Fisher or the uniform prior on the mean direction μ.
 #pragma once
 
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/direction_screen.hpp>
 #include <bhclust/detail/directions.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/parameter.hpp>
@@ -23,7 +26,12 @@ namespace detail {
 
 /// Statistics: n, Σx.
 class von_mises_fisher_model {
+  using self = von_mises_fisher_model;
+
  public:
+  template <class Score>
+  using store = store_of_screen<self, direction_screen<self>, Score, cluster_store<self, Score>>;
+
   /// `pull` is prior_kappa times the prior mean direction.
   von_mises_fisher_model(double kappa, double prior_kappa, std::vector<double> pull)
       : columns_(static_cast<index_t>(pull.size())),
@@ -32,6 +40,8 @@ class von_mises_fisher_model {
         prior_excess_(log_vmf_excess(prior_kappa, columns_)),
         row_constant_(log_sphere_area(columns_) + log_vmf_excess(kappa, columns_)) {}
 
+  [[nodiscard]] index_t columns() const noexcept { return columns_; }
+  [[nodiscard]] double kappa() const noexcept { return kappa_; }
   [[nodiscard]] index_t width() const noexcept { return columns_ + 1; }
 
   static void observe(const row_view& row, double* t) noexcept {
