@@ -156,6 +156,52 @@ TEST_CASE("searches by bounds: all rows equal") {
   });
 }
 
+TEST_CASE("searches by bounds: blocks of columns") {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    CAPTURE(seed);
+    random_source random(seed);
+    const auto columns = static_cast<index_t>(1 + seed);
+    std::vector<double> cells;
+    const auto counts = random_table(random, bhclust::PoissonGamma{}, 60, columns);
+    const auto reals = random_table(random, bhclust::NormalInverseGamma{}, 60, columns);
+    for (index_t i = 0; i < 60; ++i) {
+      for (index_t j = 0; j < columns; ++j) cells.push_back(counts.cell(i, j));
+      for (index_t j = 0; j < columns; ++j) cells.push_back(reals.cell(i, j));
+    }
+    bhclust::Product product;
+    product.blocks.push_back({bhclust::PoissonGamma{}, iota(columns)});
+    product.blocks.push_back({bhclust::NormalInverseGamma{}, {}});
+    // Ward's cost has a store of its own, whose last digits are not the model's
+    const bool known = seed % 2 == 1;
+    if (known) product.blocks[1].family = bhclust::NormalKnownVariance{};
+    for (index_t j = 0; j < columns; ++j) product.blocks[1].columns.push_back(columns + j);
+    const table X(cells, 2 * columns);
+    const auto model = bhclust::bind(product, X.view());
+    if (!known) check_tree(model, X);
+    check_store(random, model, X);
+  }
+}
+
+TEST_CASE("searches by bounds: the reference method too") {
+  for_each_searched([](const auto& family, random_source& random, index_t columns) {
+    const table X = random_table(random, family, 60, columns);
+    const auto model = bhclust::bind(family, X.view());
+    using plain =
+        detail::cluster_store<typename std::decay_t<decltype(model)>::bare, relaxed_score>;
+    const auto run = [&](auto store) {
+      detail::thread_team team(1);
+      detail::progress_meter progress({}, 2 * X.rows() - 1);
+      return detail::agglomeration<decltype(store), detail::divergence_rule>(
+                 std::move(store), {X.rows(), infinite}, X.rows(), team, progress)
+          .run();
+    };
+    const auto wanted = run(plain(model.base(), X.view()));
+    const auto found = run(detail::make_store<relaxed_score>(model, X.view()));
+    CHECK(found.parents() == wanted.parents());
+    CHECK(found.cost() == wanted.cost());
+  });
+}
+
 TEST_CASE("searches by bounds: counts of every size, rows of zeros") {
   random_source random(3);
   const double sizes[] = {0.0, 0.0, 1.0, 1e4, 1e9, 2e15};

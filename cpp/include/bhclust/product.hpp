@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/any_family.hpp>
+#include <bhclust/detail/screened_search.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -193,6 +194,7 @@ class product_model::store {
   using block_store = any_model::store<Score>;
   struct query {
     std::vector<typename block_store::query> blocks;
+    search_space space;
   };
 
   store(const product_model& model, const table_view& X) {
@@ -216,6 +218,40 @@ class product_model::store {
       blocks_[b].row(q.blocks[b], begin, end, more.data());
       for (index_t s = 0; s < end - begin; ++s) out[s] += more[static_cast<std::size_t>(s)];
     }
+  }
+
+  /// Divergences add up, and so do bounds on them; a block without bounds gives what it has.
+  [[nodiscard]] bool searches() const {
+    return std::any_of(blocks_.begin(), blocks_.end(), [](const auto& b) { return b.searches(); });
+  }
+
+  void bounds(const query& q, index_t end, double* out) const {
+    std::vector<double> more(static_cast<std::size_t>(end));
+    std::fill_n(out, end, 0.0);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      const bool bounded = blocks_[b].searches();
+      if (bounded) {
+        blocks_[b].bounds(q.blocks[b], end, more.data());
+      } else {
+        blocks_[b].row(q.blocks[b], 0, end, more.data());
+      }
+      for (index_t s = 0; s < end; ++s) {
+        const double x = more[static_cast<std::size_t>(s)];
+        out[s] += bounded ? x : -x;
+      }
+    }
+  }
+
+  [[nodiscard]] slot_cost nearest(query& q, index_t end, const double* penalty) const {
+    return screened_search(
+               q.space, end, penalty, [&](double* out) { bounds(q, end, out); },
+               [](slot_cost*, index_t) {},
+               [&](index_t s) {
+                 double gain = 0.0;
+                 row(q, s, s + 1, &gain);
+                 return -gain;
+               })
+        .run();
   }
 
   index_t merge(index_t a, index_t b) {

@@ -37,6 +37,7 @@ namespace detail {
 class divergence_rule {
  public:
   static constexpr cost_kind costs = cost_kind::divergence;
+  static constexpr bool by_gain_alone = true;
 
   divergence_rule(index_t rows, double lambda)
       : lambda_(lambda), alive_(static_cast<std::size_t>(rows), 1) {}

@@ -23,6 +23,9 @@ struct proposal {
   }
 };
 
+template <class Rule>
+using by_gain_alone_t = decltype(Rule::by_gain_alone);
+
 /// "The newer cluster owns the pair": a live cluster keeps its best partner among older ones. That
 /// entry never improves, as clusters are only born newer; it goes stale when its partner dies, is
 /// then still a lower bound, and is searched again only when it reaches the top of the heap.
@@ -33,7 +36,9 @@ struct proposal {
 ///     void append(double cost, index_t size)                 // the new youngest slot
 ///     void keep(const std::vector<index_t>& slots)
 ///     bool goes_on(double cost) const                        // whether a merge at this cost is
-///     made static constexpr cost_kind costs
+///                                                            // made
+///     static constexpr cost_kind costs
+///     static constexpr bool by_gain_alone   // [no] cost is -gain of live slots
 template <class Store, class Rule>
 class agglomeration {
  public:
@@ -64,12 +69,19 @@ class agglomeration {
 
  private:
   void propose_rows() {
-    const auto best = clusters_.nearest_older(
-        [this](index_t a, index_t b, double gain) { return rule_.cost(a, b, gain); });
+    const auto best = nearest_older();
     for (index_t i = 0; i < static_cast<index_t>(best.size()); ++i) {
       put(i, best[static_cast<std::size_t>(i)]);
     }
     progress_.advance(clusters_.live());
+  }
+
+  [[nodiscard]] std::vector<neighbour> nearest_older() {
+    if constexpr (has<by_gain_alone_t, Rule>) {
+      if (clusters_.searches()) return clusters_.nearest_older();
+    }
+    return clusters_.nearest_older(
+        [this](index_t a, index_t b, double gain) { return rule_.cost(a, b, gain); });
   }
 
   void put(index_t newer, const neighbour& found) {
@@ -78,6 +90,10 @@ class agglomeration {
 
   void propose(index_t newer) {
     const index_t a = clusters_.slot(newer);
+    if constexpr (has<by_gain_alone_t, Rule>) {
+      put(newer, clusters_.nearest(newer, a));
+      return;
+    }
     put(newer, clusters_.nearest(
                    newer, a, [this, a](index_t b, double gain) { return rule_.cost(a, b, gain); }));
   }

@@ -123,36 +123,37 @@ class live_clusters {
     });
   }
 
+  /// Whether the store searches by bounds.
+  [[nodiscard]] bool searches() const { return detail::searches(store_); }
+
   /// The cheapest older slot for every slot: result[s] over [0, s), in one threaded sweep.
   template <class Cost>
   [[nodiscard]] std::vector<neighbour> nearest_older(const Cost& cost) {
-    std::vector<neighbour> result(at(slots()));
-    struct workspace {
-      typename Store::query query;
-      std::vector<double> gains;
-    };
-    std::vector<workspace> spaces(at(team_.size()));
-    constexpr index_t stripe = 16;
-    const index_t last_stripe = (slots() - 1) / stripe;
-    team_.run(
-        last_stripe + 1,
-        [&](int thread, index_t from_end) {
-          auto& space = spaces[at(thread)];
-          space.gains.resize(at(block));
-          const index_t first = (last_stripe - from_end) * stripe;
-          for (index_t s = first; s < std::min(slots(), first + stripe); ++s) {
-            store_.load(space.query, s);
-            for (index_t begin = 0; begin < s; begin += block) {
-              take_if_cheaper(
-                  result[at(s)],
-                  search_block(space.query, begin, std::min(s, begin + block), space.gains,
+    return for_each_slot([&](workspace& space, index_t s, bool reports) {
+      neighbour best;
+      space.gains.resize(at(block));
+      store_.load(space.query, s);
+      for (index_t begin = 0; begin < s; begin += block) {
+        take_if_cheaper(
+            best, search_block(space.query, begin, std::min(s, begin + block), space.gains,
                                [&](index_t slot, double gain) { return cost(s, slot, gain); }));
-              if (thread == 0) progress_.tick();
-            }
-          }
-        },
-        [&] { progress_.tick(); });
-    return result;
+        if (reports) progress_.tick();
+      }
+      return best;
+    });
+  }
+
+  /// The same by the cost -gain, for stores that search; all slots must be live.
+  [[nodiscard]] std::vector<neighbour> nearest_older() {
+    return for_each_slot([&](workspace& space, index_t s, bool reports) {
+      neighbour best;
+      if constexpr (has<searches_t, Store>) {
+        store_.load(space.query, s);
+        best = neighbour_of(store_.nearest(space.query, s, penalty_.data()));
+      }
+      if (reports) progress_.tick();
+      return best;
+    });
   }
 
  private:
@@ -161,7 +162,31 @@ class live_clusters {
   /// A fork and join is worth its while for searches longer than this.
   static constexpr double worth_sharing = 200e3;
 
+  struct workspace {
+    typename Store::query query;
+    std::vector<double> gains;
+  };
+
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+
+  /// result[s] = find(workspace, s, whether this thread reports progress), threaded.
+  template <class Find>
+  [[nodiscard]] std::vector<neighbour> for_each_slot(const Find& find) {
+    std::vector<neighbour> result(at(slots()));
+    std::vector<workspace> spaces(at(team_.size()));
+    constexpr index_t stripe = 16;
+    const index_t last_stripe = (slots() - 1) / stripe;
+    team_.run(
+        last_stripe + 1,
+        [&](int thread, index_t from_end) {
+          const index_t first = (last_stripe - from_end) * stripe;
+          for (index_t s = first; s < std::min(slots(), first + stripe); ++s) {
+            result[at(s)] = find(spaces[at(thread)], s, thread == 0);
+          }
+        },
+        [&] { progress_.tick(); });
+    return result;
+  }
 
   void append(index_t node) {
     slot_.resize(at(node) + 1, -1);
