@@ -3,6 +3,7 @@
 #include "tables.hpp"
 #include "typed_examples.hpp"
 #include <bhclust/algorithm/relaxed.hpp>
+#include <bhclust/detail/boxed_records.hpp>
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/detail/screened_search.hpp>
@@ -154,6 +155,41 @@ TEST_CASE("searches by bounds: all rows equal") {
     const auto once = random_table(random, family, 1, columns);
     check_table(random, family, once.taken(std::vector<index_t>(40, 0)));
   });
+}
+
+TEST_CASE("searches by bounds: more rows than are kept in the order of slots") {
+  random_source random(8);
+  const index_t rows = detail::boxed_records::few + 300;
+  const auto X = random_table(random, bhclust::PoissonGamma{}, rows, 3);
+  const auto model = bhclust::bind(bhclust::PoissonGamma{}, X.view());
+  auto store = detail::make_store<relaxed_score>(model, X.view());
+  decltype(store)::query q;
+  std::vector<double> gains(at(rows) + 100), bounds(gains), penalty(at(rows) + 100, 0.0);
+  for (int times = 0; times < 2; ++times) {
+    for (int merges = 0; merges < 50; ++merges) {
+      store.merge(random.below(store.slots()), random.below(store.slots()));
+    }
+    const index_t end = store.slots() - 20;
+    for (int asked = 0; asked < 40; ++asked) {
+      store.load(q, random.below(store.slots()));
+      store.row(q, 0, end, gains.data());
+      store.bounds(q, end, bounds.data());
+      for (index_t s = 0; s < end; ++s) {
+        if (!(bounds[at(s)] <= -gains[at(s)])) FAIL("slot " << s);
+        penalty[at(s)] = random.chance(0.1) ? infinite : 0.0;
+      }
+      const auto wanted = nearest_of({gains.begin(), gains.begin() + end},
+                                     {penalty.begin(), penalty.begin() + end});
+      const auto found = store.nearest(q, end, penalty.data());
+      CHECK(found.slot == wanted.slot);
+      CHECK(found.cost == wanted.cost);
+    }
+    std::vector<index_t> kept;
+    for (index_t s = 0; s < store.slots(); ++s) {
+      if (s % 100 != 7) kept.push_back(s);
+    }
+    store.keep(kept);
+  }
 }
 
 TEST_CASE("searches by bounds: blocks of columns") {

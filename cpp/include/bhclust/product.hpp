@@ -243,15 +243,17 @@ class product_model::store {
   }
 
   [[nodiscard]] slot_cost nearest(query& q, index_t end, const double* penalty) const {
-    return screened_search(
-               q.space, end, penalty, [&](double* out) { bounds(q, end, out); },
-               [](slot_cost*, index_t) {},
-               [&](index_t s) {
-                 double gain = 0.0;
-                 row(q, s, s + 1, &gain);
-                 return -gain;
-               })
-        .run();
+    q.space.bounds.resize(static_cast<std::size_t>(end));
+    bounds(q, end, q.space.bounds.data());
+    const auto as_they_are = [](slot_cost*, index_t) {};
+    const auto cost = [&](index_t s) {
+      double gain = 0.0;
+      row(q, s, s + 1, &gain);
+      return -gain;
+    };
+    screened_search search(q.space, penalty, as_they_are, cost);
+    search.offer(q.space.bounds.data(), end, [](index_t i) { return i; });
+    return std::move(search).finish();
   }
 
   index_t merge(index_t a, index_t b) {

@@ -45,6 +45,11 @@ class lane_table {
     for (index_t f = 0; f < fields_; ++f) record[f] = from[f * lanes::count];
   }
 
+  void replace(index_t i, const double* record) noexcept {
+    double* to = place(i);
+    for (index_t f = 0; f < fields_; ++f) to[f * lanes::count] = record[f];
+  }
+
   /// The record as a lane of a block that begins at `lane`.
   void copy_lane(index_t i, double* lane) const noexcept {
     const double* from = block(i / lanes::count) + i % lanes::count;

@@ -34,6 +34,9 @@ class root_screen {
     std::vector<double> root, mean;
   };
 
+  static constexpr index_t point = 4;
+  [[nodiscard]] static const double* point_of(const query& q) noexcept { return q.root.data(); }
+
   root_screen(const Model& model, const table_view&) : model_(model) {}
 
   /// Tables in which every column of a cluster has the same weight, in ordinary range, and not so
@@ -89,7 +92,6 @@ class root_screen {
 
   [[nodiscard]] lanes bounds(const query& q, const double* block, double*) const noexcept {
     constexpr index_t width = lanes::count;
-    constexpr double nearly = 1.0 - 1e-6;
     const double* roots = block + first * width;
     lanes even = lanes::all(0.0);
     lanes odd = lanes::all(0.0);
@@ -114,6 +116,12 @@ class root_screen {
     return ((even + odd) * nearly - rounding) * (weight * q.weight * per_total * beyond);
   }
 
+  [[nodiscard]] lanes far(const query& q, const lanes& square, const lanes& weight,
+                          const lanes& rounding) const noexcept {
+    const lanes pooled = weight * q.weight / at_least(weight + q.weight, least_weight);
+    return (square * nearly - (rounding + q.rounding)) * pooled;
+  }
+
   [[nodiscard]] lanes tighter(const query& q, const double* block, double*) const noexcept {
     constexpr index_t width = lanes::count;
     const lanes weight = lanes::load(block);
@@ -131,7 +139,8 @@ class root_screen {
   }
 
  private:
-  static constexpr index_t first = 4;
+  static constexpr index_t first = point;
+  static constexpr double nearly = 1.0 - 1e-6;
   static constexpr double least_weight = 1e-300;
   /// (x - y)² of rounded x and y is at least (1 - δ)(x - y)² - e²/δ, where |x - y| is off by e;
   /// here δ = 1e-6 and e² = 1e-30 (x² + y²).

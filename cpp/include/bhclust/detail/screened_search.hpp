@@ -52,56 +52,57 @@ struct search_space {
 };
 
 /// The search of `nearest`, given
-///     bounds(double* out)             // as above, for the slots [0, end)
 ///     tighten(slot_cost* of, index_t n)   // raises the bounds of n <= 8 candidates, or does not
-///     cost(index_t slot)              // -gain(query, slot) as row() computes it
-template <class Bounds, class Tighten, class Cost>
+///     cost(index_t slot)                  // -gain(query, slot) as row() computes it
+/// Bounds are offered in one call or several; the answer is complete once every slot was offered
+/// that `may_hold` did not exclude.
+template <class Tighten, class Cost>
 class screened_search {
  public:
-  screened_search(search_space& space, index_t end, const double* penalty, const Bounds& bounds,
-                  const Tighten& tighten, const Cost& cost)
+  screened_search(search_space& space, const double* penalty, const Tighten& tighten,
+                  const Cost& cost)
       : space_(space), penalty_(penalty), tighten_(tighten), cost_(cost) {
-    space_.bounds.resize(static_cast<std::size_t>(end));
-    bounds(space_.bounds.data());
-    for (index_t s = 0; s < end; ++s) space_.bounds[static_cast<std::size_t>(s)] += penalty[s];
+    space_.candidates.clear();
   }
 
-  [[nodiscard]] slot_cost run() && {
-    const slot_cost first = least_bound();
-    if (first.slot < 0) return {};
-    take(first.slot);
-    collect(first.slot);
-    while (!space_.candidates.empty()) take_batch();
+  /// Whether slots from `first` on that cost `bound` or more may hold the answer.
+  [[nodiscard]] bool may_hold(double bound, index_t first) const noexcept {
+    return best_.slot < 0 || best_.may_lose_to(bound, first);
+  }
+
+  /// Bounds of n slots, slot(i) that of bounds[i]. A slot that promises much is scored at once.
+  template <class Slot>
+  void offer(const double* bounds, index_t n, const Slot& slot) {
+    slot_cost least;
+    for (index_t i = 0; i < n; ++i) {
+      const double bound = bounds[i] + penalty_[slot(i)];
+      if (bound < least.cost) least = {bound, slot(i)};
+    }
+    if (least.slot < 0 || least.cost > best_.cost) return;
+    const bool promising = best_.slot < 0 || least.cost < promise * best_.cost;
+    if (promising) take(least.slot);
+    for (index_t i = 0; i < n; ++i) {
+      const double bound = bounds[i] + penalty_[slot(i)];
+      if (bound <= best_.cost && !(promising && slot(i) == least.slot) &&
+          best_.may_lose_to(bound, slot(i))) {
+        space_.candidates.push_back({bound, slot(i)});
+      }
+    }
+  }
+
+  [[nodiscard]] slot_cost finish() && {
+    auto& all = space_.candidates;
+    std::make_heap(all.begin(), all.end(), later);
+    while (!all.empty()) take_batch();
     return best_;
   }
 
  private:
-  [[nodiscard]] slot_cost least_bound() const noexcept {
-    slot_cost least;
-    index_t s = 0;
-    for (const double bound : space_.bounds) {
-      if (bound < least.cost) least = {bound, s};
-      ++s;
-    }
-    return least;
-  }
+  static constexpr double promise = 0.6;
 
   void take(index_t slot) {
     const double cost = penalty_[slot] + cost_(slot);
     if (best_.slot < 0 ? cost < best_.cost : best_.may_lose_to(cost, slot)) best_ = {cost, slot};
-  }
-
-  /// The candidates as a heap, the least bound on top.
-  void collect(index_t taken) {
-    auto& all = space_.candidates;
-    all.clear();
-    index_t s = 0;
-    for (const double bound : space_.bounds) {
-      if (bound <= best_.cost && s != taken && best_.may_lose_to(bound, s))
-        all.push_back({bound, s});
-      ++s;
-    }
-    std::make_heap(all.begin(), all.end(), later);
   }
 
   /// Candidates with the least bounds: what tighter bounds leave of them is scored.
