@@ -128,7 +128,8 @@ class chain_run {
     mark(of, 1);
     ++work_.searches;
     work_.pairs_scored += clusters_.slots() - 1;
-    return clusters_.nearest(of, clusters_.slots(), costs_of{clusters_, clusters_.slot(of)});
+    return clusters_.nearest(of, clusters_.slots(), costs_of{clusters_, clusters_.slot(of)},
+                             chain_.back().cost);
   }
 
   void mark(index_t node, unsigned char on) {

@@ -90,14 +90,16 @@ class live_clusters {
   /// gain)` turns a gain into a cost; +inf passes the slot over. Stores that search need
   /// `cost.offset(slot)` and `cost.row_offset()` too, and are told by `Cost::same_offsets` that
   /// these are all there are (see cost_offsets). Threads share long searches.
+  /// Slots that cost `below` or more may be passed over.
   template <class Cost>
-  [[nodiscard]] neighbour nearest(index_t of, index_t end, const Cost& cost) {
+  [[nodiscard]] neighbour nearest(index_t of, index_t end, const Cost& cost,
+                                  double below = std::numeric_limits<double>::infinity()) {
     store_.load(query_, slot(of));
     const index_t step = step_of(cost);
     const index_t blocks = (end + step - 1) / step;
     if (blocks <= 1 || !worth_threads(end)) {
       const auto start = std::chrono::steady_clock::now();
-      const neighbour best = search_here(query_, end, cost);
+      const neighbour best = search_here(query_, end, cost, below);
       learn_speed(start, end);
       return best;
     }
@@ -107,7 +109,7 @@ class live_clusters {
         [&](int, index_t b) {
           std::vector<double> gains(at(block));
           found_[at(b)] =
-              search_block(query_, b * step, std::min(end, (b + 1) * step), gains, cost);
+              search_block(query_, b * step, std::min(end, (b + 1) * step), gains, cost, below);
         },
         [&] { progress_.tick(); });
     neighbour best;
@@ -138,9 +140,9 @@ class live_clusters {
             const auto cost = costs_of(s);
             const index_t step = alone_step_of(cost);
             for (index_t begin = 0; begin < s; begin += step) {
-              take_if_cheaper(
-                  result[at(s)],
-                  search_block(space.query, begin, std::min(s, begin + step), space.gains, cost));
+              take_if_cheaper(result[at(s)],
+                              search_block(space.query, begin, std::min(s, begin + step),
+                                           space.gains, cost, infinite));
               if (thread == 0) progress_.tick();
             }
           }
@@ -150,6 +152,7 @@ class live_clusters {
   }
 
  private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
   static constexpr index_t block = 1024;
   /// A fork and join is worth its while for searches longer than this.
   static constexpr double worth_sharing = 200e3;
@@ -187,8 +190,8 @@ class live_clusters {
 
   template <class Cost>
   [[nodiscard]] neighbour search_store(const typename Store::query& query, index_t begin,
-                                       index_t end, const Cost& cost) const {
-    cheapest best;
+                                       index_t end, const Cost& cost, double below) const {
+    cheapest best{below, -1};
     const auto offset = [&cost](index_t slot) { return cost.offset(slot); };
     store_.search(query, begin, end,
                   cost_offsets(offset, cost.row_offset(), has<same_offsets_t, Cost>), best);
@@ -197,10 +200,10 @@ class live_clusters {
 
   template <class Cost>
   [[nodiscard]] neighbour search_block(const typename Store::query& query, index_t begin,
-                                       index_t end, std::vector<double>& gains,
-                                       const Cost& cost) const {
+                                       index_t end, std::vector<double>& gains, const Cost& cost,
+                                       double below) const {
     if constexpr (has<cost_offset_t, Cost> && has<searches_t, Store>) {
-      if (store_searches(cost)) return search_store(query, begin, end, cost);
+      if (store_searches(cost)) return search_store(query, begin, end, cost, below);
     }
     double* costs = gains.data();
     const index_t count = end - begin;
@@ -213,12 +216,13 @@ class live_clusters {
 
   template <class Cost>
   [[nodiscard]] neighbour search_here(const typename Store::query& query, index_t end,
-                                      const Cost& cost) {
+                                      const Cost& cost, double below) {
     neighbour best;
     gains_.resize(at(block));
     const index_t step = alone_step_of(cost);
     for (index_t begin = 0; begin < end; begin += step) {
-      take_if_cheaper(best, search_block(query, begin, std::min(end, begin + step), gains_, cost));
+      take_if_cheaper(best,
+                      search_block(query, begin, std::min(end, begin + step), gains_, cost, below));
       progress_.tick();
     }
     return best;

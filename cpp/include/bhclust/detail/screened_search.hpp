@@ -60,7 +60,9 @@ template <class Tighten, class Take>
 class screened_search {
  public:
   screened_search(cheapest& best, const Tighten& tighten, const Take& take)
-      : best_(best), tighten_(tighten), take_(take) {}
+      : best_(best), tighten_(tighten), take_(take) {
+    candidates_.reserve(few);
+  }
 
   /// Whether slots from `first` on that cost `bound` or more may hold the answer.
   [[nodiscard]] bool may_hold(double bound, index_t first) const noexcept {
@@ -90,6 +92,7 @@ class screened_search {
 
  private:
   static constexpr double promise = 0.6;
+  static constexpr std::size_t few = 256;
 
   /// Candidates with the least bounds: what tighter bounds leave of them is scored.
   void take_batch() {

@@ -28,12 +28,13 @@ namespace bhclust::detail {
 ///     void load(query&, const double* record) const
 ///     lanes bounds(const query&, const double* block, double* scratch) const
 ///                                     // at most the divergences as the model computes them
+///     lanes tighter(const query&, const double* block, double* scratch) const
+///                                     // [none]: likewise
+///     static constexpr index_t point  // [none]: records from this field on are points; with it
+///     static const double* point_of(const query&)
 ///     lanes far(const query&, const lanes& square, const lanes& weight, const lanes& rounding)
-///     const static constexpr index_t point                  // [none]: the records from this field
-///     on are
-///                                     // points; the bound of a weight at a distance, the less the
-///                                     // less the weight
-///     lanes tighter(const query&, const double* block, double* scratch) const  // [none], likewise
+///         const                       // the bound of a weight at a distance: the less the weight,
+///                                     // the less the bound
 /// Answers are the plain store's to the last bit.
 template <class Model, class Screen>
 class screened_store {
@@ -203,23 +204,28 @@ class screened_store {
   /// Costs are never below 0, nor need bounds be.
   void bounds_of_places(const query& q, index_t begin, index_t end, double* out,
                         double* scratch) const {
-    pacer pace;
-    while (begin < end) {
-      pace(work_a_record());
-      const index_t first = begin / lanes::count * lanes::count;
-      const index_t stop = std::min(end, first + lanes::count);
-      const lanes found =
-          at_least(screen_.bounds(q.screen, table().block(first / lanes::count), scratch), 0.0);
-      if (stop - begin == lanes::count) {
-        found.store(out);
-      } else {
-        double eight[lanes::count];
-        found.store(eight);
-        std::copy(eight + (begin - first), eight + (stop - first), out);
-      }
-      out += stop - begin;
+    constexpr index_t width = lanes::count;
+    const index_t first = begin / width * width;
+    const auto part = [&](index_t b, index_t from, index_t to) {
+      double eight[width];
+      bounds_of_block(q, b, scratch).store(eight);
+      return std::copy(eight + from, eight + to, out);
+    };
+    if (first < begin) {
+      const index_t stop = std::min(end, first + width);
+      out = part(first / width, begin - first, stop - first);
       begin = stop;
     }
+    pacer pace;
+    for (; begin + width <= end; begin += width, out += width) {
+      pace(work_a_record());
+      bounds_of_block(q, begin / width, scratch).store(out);
+    }
+    if (begin < end) part(begin / width, 0, end - begin);
+  }
+
+  [[nodiscard]] lanes bounds_of_block(const query& q, index_t b, double* scratch) const {
+    return at_least(screen_.bounds(q.screen, table().block(b), scratch), 0.0);
   }
 
   index_t panel_bounds(const query& q, index_t p, double* out) const {
