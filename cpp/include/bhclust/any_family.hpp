@@ -41,6 +41,8 @@ class erased_store {
   virtual void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
                       cheapest& best) const = 0;
   virtual void retire(index_t slot) = 0;
+  [[nodiscard]] virtual bool bounds_costs() const = 0;
+  virtual void bounds(const query& q, index_t begin, index_t end, double* out) const = 0;
   virtual index_t merge(index_t a, index_t b) = 0;
   virtual void keep(const std::vector<index_t>& slots) = 0;
 
@@ -78,6 +80,12 @@ class erased_store_of final : public erased_store {
   }
   void retire(index_t slot) override {
     if constexpr (has<searches_t, Store>) store_.retire(slot);
+  }
+  [[nodiscard]] bool bounds_costs() const override { return can_bound(store_); }
+  void bounds(const query& q, index_t begin, index_t end, double* out) const override {
+    if constexpr (has<bounds_t, Store>) {
+      store_.bounds(static_cast<const held_query&>(q).held, begin, end, out);
+    }
   }
   index_t merge(index_t a, index_t b) override { return store_.merge(a, b); }
   void keep(const std::vector<index_t>& slots) override { store_.keep(slots); }
@@ -234,6 +242,10 @@ class any_model::store {
     store_->search(*q.held, begin, end, offset, best);
   }
   void retire(index_t slot) { store_->retire(slot); }
+  [[nodiscard]] bool bounds_costs() const { return store_->bounds_costs(); }
+  void bounds(const query& q, index_t begin, index_t end, double* out) const {
+    store_->bounds(*q.held, begin, end, out);
+  }
   index_t merge(index_t a, index_t b) { return store_->merge(a, b); }
   void keep(const std::vector<index_t>& slots) { store_->keep(slots); }
 

@@ -10,6 +10,8 @@
 ///
 /// and optionally merge, remove, potential, divergence as in family.hpp, and
 ///
+///     index_t smoothed_means_size() const;            // for faster RBHC: see root_screen.hpp
+///     double smoothed_means(const double* t, double* u) const;    // returns n
 ///     static constexpr index_t hyperparameters;       // for learning: fields of the family
 ///     void gradient(const double* t, double* g) const;    // ∂ log_marginal / ∂ each of them
 ///     void predictive_mean(const double* t, double* out) const;   // of one more cell
@@ -25,8 +27,10 @@
 #include <bhclust/detail/coded_table.hpp>
 #include <bhclust/detail/column_margins.hpp>
 #include <bhclust/detail/function_tables.hpp>
+#include <bhclust/detail/root_screen.hpp>
 #include <bhclust/detail/row_bounds.hpp>
 #include <bhclust/detail/score.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -37,6 +41,10 @@
 #include <vector>
 
 namespace bhclust {
+
+template <class Column>
+class independent;
+
 namespace detail {
 
 template <class Column, class Score>
@@ -51,6 +59,21 @@ template <class Column>
 using column_sample_t = decltype(std::declval<const Column&>().sample(
     std::declval<const double*>(), std::declval<random_source&>()));
 template <class Column>
+using smoothed_means_t = decltype(std::declval<const Column&>().smoothed_means(
+    std::declval<const double*>(), std::declval<double*>()));
+
+/// Columns with smoothed means (root_screen.hpp) are searched by these.
+template <class Column, class Score, class = void>
+struct store_of_columns {
+  using type = independent_store<Column, Score>;
+};
+template <class Column, class Score>
+struct store_of_columns<Column, Score, std::void_t<smoothed_means_t<Column>>> {
+  using type = store_of_screen<independent<Column>, root_screen<independent<Column>>, Score,
+                               independent_store<Column, Score>>;
+};
+
+template <class Column>
 using tabulate_t = decltype(std::declval<Column&>().tabulate(std::declval<function_tables&>()));
 
 }  // namespace detail
@@ -61,7 +84,7 @@ template <class Column>
 class independent {
  public:
   template <class Score>
-  using store = detail::independent_store<Column, Score>;
+  using store = typename detail::store_of_columns<Column, Score>::type;
 
   explicit independent(std::vector<Column> columns) : columns_(std::move(columns)), offset_{0} {
     for (const auto& column : columns_) offset_.push_back(offset_.back() + column.width());
@@ -121,6 +144,23 @@ class independent {
       sum += detail::divergence_of(column(j), t + offset(j), s + offset(j), scratch);
     }
     return sum;
+  }
+
+  /// The columns', one after another, when none has missing cells; the number of rows.
+  template <class C = Column, class = detail::smoothed_means_t<C>>
+  double smoothed_means(const double* t, double* u) const {
+    double rows = 0.0;
+    for (index_t j = 0; j < columns(); ++j) {
+      rows = column(j).smoothed_means(t + offset(j), u);
+      u += column(j).smoothed_means_size();
+    }
+    return rows;
+  }
+  template <class C = Column, class = detail::smoothed_means_t<C>>
+  [[nodiscard]] index_t smoothed_means_size() const {
+    index_t size = 0;
+    for (const auto& c : columns_) size += c.smoothed_means_size();
+    return size;
   }
 
   template <class C = Column, class = detail::column_gradient_t<C>>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/any_family.hpp>
+#include <bhclust/detail/screened_search.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -193,9 +194,10 @@ class product_model::store {
   using block_store = any_model::store<Score>;
   struct query {
     std::vector<typename block_store::query> blocks;
+    index_t own = -1;
   };
 
-  store(const product_model& model, const table_view& X) {
+  store(const product_model& model, const table_view& X) : offsets_(X.rows()) {
     for (std::size_t b = 0; b < model.models_.size(); ++b) {
       const column_copy cells(X, model.columns_[b]);
       blocks_.emplace_back(model.models_[b].base(), cells.view());
@@ -207,6 +209,7 @@ class product_model::store {
   void load(query& q, index_t slot) const {
     q.blocks.resize(blocks_.size());
     for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b].load(q.blocks[b], slot);
+    q.own = slot;
   }
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
@@ -218,17 +221,62 @@ class product_model::store {
     }
   }
 
+  /// Divergences add up, and so do bounds on them; a block without bounds gives what it has.
+  [[nodiscard]] bool bounds_costs() const {
+    return Score::kind == score_kind::relaxed &&
+           std::any_of(blocks_.begin(), blocks_.end(), [](const auto& b) { return can_bound(b); });
+  }
+  [[nodiscard]] bool searches() const { return bounds_costs(); }
+
+  void bounds(const query& q, index_t begin, index_t end, double* out) const {
+    std::vector<double> more(static_cast<std::size_t>(end - begin));
+    std::fill_n(out, end - begin, 0.0);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      const bool bounded = can_bound(blocks_[b]);
+      if (bounded) {
+        blocks_[b].bounds(q.blocks[b], begin, end, more.data());
+      } else {
+        blocks_[b].row(q.blocks[b], begin, end, more.data());
+      }
+      for (index_t i = 0; i < end - begin; ++i) {
+        const double x = more[static_cast<std::size_t>(i)];
+        out[i] += bounded ? x : -x;
+      }
+    }
+  }
+
+  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+              cheapest& best) const {
+    std::vector<double> bound(static_cast<std::size_t>(end - begin));
+    bounds(q, begin, end, bound.data());
+    offsets_.add(q.own, begin, end, offset, bound.data());
+    const auto as_they_are = [](cheapest*, index_t) {};
+    const auto take = [&](index_t s) {
+      double gain = 0.0;
+      row(q, s, s + 1, &gain);
+      best.take(offset(s) - gain, s);
+    };
+    screened_search search(best, as_they_are, take);
+    search.offer(bound.data(), end - begin, [begin](index_t i) { return begin + i; });
+    std::move(search).finish();
+  }
+
+  void retire(index_t slot) { offsets_.retire(slot); }
+
   index_t merge(index_t a, index_t b) {
     for (auto& block : blocks_) block.merge(a, b);
+    offsets_.append();
     return slots() - 1;
   }
 
   void keep(const std::vector<index_t>& slots) {
     for (auto& block : blocks_) block.keep(slots);
+    offsets_.keep(slots);
   }
 
  private:
   std::vector<block_store> blocks_;
+  slot_offsets offsets_;
 };
 
 }  // namespace detail

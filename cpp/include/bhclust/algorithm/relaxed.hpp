@@ -42,22 +42,28 @@ namespace detail {
 class divergence_rule {
  public:
   static constexpr cost_kind costs = cost_kind::divergence;
+  static constexpr bool same_offsets = true;
 
   divergence_rule(index_t rows, double lambda)
-      : lambda_(lambda), alive_(static_cast<std::size_t>(rows), 1) {}
+      : lambda_(lambda), offset_(static_cast<std::size_t>(rows)) {}
 
-  [[nodiscard]] double cost(index_t, index_t b, double gain) const noexcept {
-    return alive_[static_cast<std::size_t>(b)] != 0 ? -gain
-                                                    : std::numeric_limits<double>::infinity();
+  [[nodiscard]] double cost(index_t a, index_t b, double gain) const noexcept {
+    return offset(a, b) - gain;
   }
-  void retire(index_t slot) { alive_[static_cast<std::size_t>(slot)] = 0; }
-  void append(double, index_t) { alive_.push_back(1); }
-  void keep(const std::vector<index_t>& slots) { keep_entries(alive_, slots); }
+  [[nodiscard]] double offset(index_t, index_t b) const noexcept {
+    return offset_[static_cast<std::size_t>(b)];
+  }
+  [[nodiscard]] static double row_offset(index_t) noexcept { return 0.0; }
+  void retire(index_t slot) {
+    offset_[static_cast<std::size_t>(slot)] = std::numeric_limits<double>::infinity();
+  }
+  void append(double, index_t) { offset_.push_back(0.0); }
+  void keep(const std::vector<index_t>& slots) { keep_entries(offset_, slots); }
   [[nodiscard]] bool goes_on(double cost) const noexcept { return cost < lambda_; }
 
  private:
   double lambda_;
-  std::vector<unsigned char> alive_;
+  std::vector<double> offset_;  ///< +inf for what was retired
 };
 
 /// The nearest-neighbour chain: follow nearest neighbours until two clusters are each other's,
@@ -94,6 +100,19 @@ class chain_run {
  private:
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
+  /// d* of live clusters but the one in slot `here`.
+  struct costs_of {
+    static constexpr bool same_offsets = true;
+    const live_clusters<Store>& clusters;
+    index_t here;
+
+    [[nodiscard]] double operator()(index_t slot, double gain) const { return offset(slot) - gain; }
+    [[nodiscard]] double offset(index_t slot) const {
+      return slot != here ? clusters.penalty(slot) : infinite;
+    }
+    [[nodiscard]] static double row_offset() noexcept { return 0.0; }
+  };
+
   [[nodiscard]] index_t oldest() {
     while (!clusters_.alive_slot(first_)) ++first_;
     return clusters_.node(first_);
@@ -109,10 +128,8 @@ class chain_run {
     mark(of, 1);
     ++work_.searches;
     work_.pairs_scored += clusters_.slots() - 1;
-    const index_t here = clusters_.slot(of);
-    return clusters_.nearest(of, clusters_.slots(), [this, here](index_t slot, double gain) {
-      return slot != here ? clusters_.penalty(slot) - gain : infinite;
-    });
+    return clusters_.nearest(of, clusters_.slots(), costs_of{clusters_, clusters_.slot(of)},
+                             chain_.back().cost);
   }
 
   void mark(index_t node, unsigned char on) {

@@ -28,9 +28,14 @@ template <class Rule>
 using rule_offset_t =
     decltype(std::declval<const Rule&>().offset(std::declval<index_t>(), std::declval<index_t>()));
 
+template <class Rule>
+using rule_same_offsets_t = std::enable_if_t<Rule::same_offsets>;
+
 /// The costs of pairs with slot a, as searches take them.
 template <class Rule>
 struct costs_from {
+  static constexpr bool same_offsets = has<rule_same_offsets_t, Rule>;
+
   const Rule& rule;
   index_t a;
 
@@ -53,6 +58,7 @@ struct costs_from {
 ///     double cost(index_t a, index_t b, double gain) const   // +inf when b was retired
 ///     double offset(index_t a, index_t b) const       // optional, with the next, for stores
 ///     double row_offset(index_t a) const              // that search: see cost_offsets
+///     static constexpr bool same_offsets              // [false]
 ///     void retire(index_t slot)
 ///     void append(double cost, index_t size)          // the new youngest slot
 ///     void keep(const std::vector<index_t>& slots)

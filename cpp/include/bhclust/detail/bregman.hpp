@@ -42,6 +42,16 @@ struct mean_shifts {
   return (1.0 - smoothing) * share + smoothing / static_cast<double>(kinds);
 }
 
+/// The smoothed shares of K counts with the sum M, `stride` doubles apart; equal ones when M = 0.
+inline void smoothed_shares(const double* counts, index_t kinds, index_t stride, double total,
+                            double* shares) noexcept {
+  for (index_t k = 0; k < kinds; ++k) {
+    const double share =
+        total > 0.0 ? counts[k * stride] / total : 1.0 / static_cast<double>(kinds);
+    shares[k] = smoothed_share(share, kinds);
+  }
+}
+
 /// M Σ u log u over the smoothed shares u of K counts with the sum M, `stride` doubles apart.
 [[nodiscard]] inline double count_potential(const double* counts, index_t kinds, index_t stride,
                                             double total) noexcept {

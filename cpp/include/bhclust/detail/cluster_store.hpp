@@ -11,6 +11,14 @@
 ///                                                     // out[s - begin] = gain(query, s)
 ///     index_t merge(index_t a, index_t b)             // appends a ∪ b
 ///     void keep(const std::vector<index_t>& slots)    // forgets the rest, order preserved
+/// and, where searches need not score everything,
+///     bool searches() const                           // whether this store does
+///     void search(const query&, index_t begin, index_t end, const cost_offsets&, cheapest& best)
+///         const                                       // best takes the slots [begin, end)
+///     void retire(index_t slot)                       // its offset is +inf from now on
+///     bool bounds_costs() const                       // optional, with the next: for sums of
+///     void bounds(const query&, index_t begin, index_t end, double* out) const    // costs
+///                                                     // out[s - begin] <= -gain(query, s)
 /// where gain is the score's (score.hpp). A gain depends on the two clusters alone, never on slots,
 /// on the bounds of a call or on other clusters. load and row are safe from several threads; row
 /// may share a query. Families replace this plain store with faster ones (`Model::store`).
@@ -33,31 +41,40 @@ struct cheapest {
   double cost = std::numeric_limits<double>::infinity();
   index_t slot = -1;
 
+  /// Whether a slot that costs so much, or no less, is, or may be, a better answer.
+  [[nodiscard]] bool gives_way_to(double other_cost, index_t other_slot) const noexcept {
+    return other_cost < cost || (other_cost == cost && other_slot < slot);
+  }
+
   void take(double other_cost, index_t other_slot) noexcept {
-    const bool better = other_cost < cost || (other_cost == cost && other_slot < slot);
-    if (!better) return;
+    if (!gives_way_to(other_cost, other_slot)) return;
     cost = other_cost;
     slot = other_slot;
   }
 };
 
 /// What turns gains into costs: cost(slot) = offset(slot) - gain. Rows that live all have the
-/// offset row(); whatever was retired has +inf. Refers to the function it was made from.
+/// offset row(), and so have all clusters where offsets are the `same`, but for the slot whose
+/// neighbour is sought, which may have +inf; whatever was retired has. Refers to the function it
+/// was made from.
 class cost_offsets {
  public:
   template <class F>
-  cost_offsets(const F& offset, double row)
+  cost_offsets(const F& offset, double row, bool same = false)
       : of_(&offset),
         call_([](const void* of, index_t slot) { return (*static_cast<const F*>(of))(slot); }),
-        row_(row) {}
+        row_(row),
+        same_(same) {}
 
   [[nodiscard]] double operator()(index_t slot) const { return call_(of_, slot); }
   [[nodiscard]] double row() const noexcept { return row_; }
+  [[nodiscard]] bool same() const noexcept { return same_; }
 
  private:
   const void* of_;
   double (*call_)(const void*, index_t);
   double row_;
+  bool same_;
 };
 
 template <class Store>
@@ -71,6 +88,39 @@ template <class Store>
   } else {
     return false;
   }
+}
+
+template <class Store>
+using bounds_costs_t = decltype(std::declval<const Store&>().bounds_costs());
+
+template <class Store>
+using bounds_t = decltype(std::declval<const Store&>().bounds(
+    std::declval<const typename Store::query&>(), index_t{}, index_t{}, std::declval<double*>()));
+
+/// The same of bounds.
+template <class Store>
+[[nodiscard]] bool can_bound(const Store& store) {
+  if constexpr (has<bounds_costs_t, Store>) {
+    return store.bounds_costs();
+  } else {
+    return false;
+  }
+}
+
+/// The least of some values, +inf of none; eight at a time, since the least of doubles may not be
+/// taken in another order by the compiler.
+[[nodiscard]] inline double minimum(const double* values, index_t count) noexcept {
+  constexpr index_t width = 8;
+  double least[width];
+  std::fill_n(least, width, std::numeric_limits<double>::infinity());
+  index_t i = 0;
+  for (; i + width <= count; i += width) {
+    for (index_t l = 0; l < width; ++l) {
+      least[l] = values[i + l] < least[l] ? values[i + l] : least[l];
+    }
+  }
+  for (; i < count; ++i) least[0] = values[i] < least[0] ? values[i] : least[0];
+  return *std::min_element(least, least + width);
 }
 
 /// The statistics of many clusters, one after another.

@@ -7,6 +7,7 @@
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/store_or.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -15,8 +16,6 @@
 #include <array>
 #include <optional>
 #include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace bhclust::detail {
@@ -54,6 +53,9 @@ class lane_store {
     put_into_boxes();
   }
 
+  [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
+    return Kernel::takes(model, X);
+  }
   [[nodiscard]] index_t slots() const noexcept { return rows_.size() + clusters_.size(); }
 
   void load(query& q, index_t slot) const {
@@ -201,64 +203,9 @@ class lane_store {
   std::optional<row_boxes> boxes_;
 };
 
-/// A fast store for the tables it takes (`Fast::takes(model, X)`), a plain one for the rest.
+/// A store of lanes for the tables its kernel takes, a plain one for the rest.
 template <class Model, class Kernel, class Plain>
-class lane_store_or {
- public:
-  using lane = lane_store<Model, Kernel>;
-  struct query {
-    typename lane::query fast;
-    typename Plain::query plain;
-  };
-
-  lane_store_or(const Model& model, const table_view& X) : store_(choose(model, X)) {}
-
-  [[nodiscard]] index_t slots() const noexcept {
-    return std::visit([](const auto& s) { return s.slots(); }, store_);
-  }
-  void load(query& q, index_t slot) const {
-    visit(q, [&](const auto& store, auto& own) { store.load(own, slot); });
-  }
-  void row(const query& q, index_t begin, index_t end, double* out) const {
-    visit(q, [&](const auto& store, const auto& own) { store.row(own, begin, end, out); });
-  }
-  [[nodiscard]] bool searches() const noexcept {
-    const auto* store = std::get_if<0>(&store_);
-    return store != nullptr && store->searches();
-  }
-  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
-              cheapest& best) const {
-    std::get<0>(store_).search(q.fast, begin, end, offset, best);
-  }
-  void retire(index_t slot) {
-    if (auto* store = std::get_if<0>(&store_)) store->retire(slot);
-  }
-  index_t merge(index_t a, index_t b) {
-    return std::visit([&](auto& s) { return s.merge(a, b); }, store_);
-  }
-  void keep(const std::vector<index_t>& kept) {
-    std::visit([&](auto& s) { s.keep(kept); }, store_);
-  }
-
- private:
-  using either = std::variant<lane, Plain>;
-
-  [[nodiscard]] static either choose(const Model& model, const table_view& X) {
-    if (Kernel::takes(model, X)) return either(std::in_place_index<0>, model, X);
-    return either(std::in_place_index<1>, model, X);
-  }
-
-  template <class Query, class F>
-  void visit(Query& q, const F& f) const {
-    if (const auto* store = std::get_if<0>(&store_)) {
-      f(*store, q.fast);
-    } else {
-      f(*std::get_if<1>(&store_), q.plain);
-    }
-  }
-
-  either store_;
-};
+using lane_store_or = store_or<lane_store<Model, Kernel>, Plain>;
 
 /// Lanes for the evidence, the plain store for other scores.
 template <class Model, class Kernel, class Score, class Plain>

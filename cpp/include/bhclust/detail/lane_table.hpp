@@ -42,6 +42,12 @@ class lane_table {
     for (index_t f = 0; f < fields_; ++f) to[f * lanes::count] = record[f];
   }
 
+  /// The record as a lane of a block that begins at `lane`.
+  void copy_lane(index_t i, double* lane) const noexcept {
+    const double* from = block(i / lanes::count) + i % lanes::count;
+    for (index_t f = 0; f < fields_; ++f) lane[f * lanes::count] = from[f * lanes::count];
+  }
+
   /// Keeps the named records (ascending), in their order.
   void keep(const index_t* kept, index_t n) {
     for (index_t to = 0; to < n; ++to) {

@@ -24,6 +24,8 @@ struct neighbour {
 
 template <class Cost>
 using cost_offset_t = decltype(std::declval<const Cost&>().row_offset());
+template <class Cost>
+using same_offsets_t = std::enable_if_t<Cost::same_offsets>;
 
 /// Clusters in order of age (slots ascending = node ids ascending). `Store` is a cluster store.
 /// Dead slots are dropped when they are an eighth of all.
@@ -86,15 +88,18 @@ class live_clusters {
 
   /// The cheapest of the slots [0, end) for the node, the earliest slot of equals. `cost(slot,
   /// gain)` turns a gain into a cost; +inf passes the slot over. Stores that search need
-  /// `cost.offset(slot)` and `cost.row_offset()` too. Threads share long searches.
+  /// `cost.offset(slot)` and `cost.row_offset()` too, and are told by `Cost::same_offsets` that
+  /// these are all there are (see cost_offsets). Threads share long searches.
+  /// Slots that cost `below` or more may be passed over.
   template <class Cost>
-  [[nodiscard]] neighbour nearest(index_t of, index_t end, const Cost& cost) {
+  [[nodiscard]] neighbour nearest(index_t of, index_t end, const Cost& cost,
+                                  double below = std::numeric_limits<double>::infinity()) {
     store_.load(query_, slot(of));
     const index_t step = step_of(cost);
     const index_t blocks = (end + step - 1) / step;
-    if (!worth_threads(end)) {
+    if (blocks <= 1 || !worth_threads(end)) {
       const auto start = std::chrono::steady_clock::now();
-      const neighbour best = search_here(query_, end, cost);
+      const neighbour best = search_here(query_, end, cost, below);
       learn_speed(start, end);
       return best;
     }
@@ -104,7 +109,7 @@ class live_clusters {
         [&](int, index_t b) {
           std::vector<double> gains(at(block));
           found_[at(b)] =
-              search_block(query_, b * step, std::min(end, (b + 1) * step), gains, cost);
+              search_block(query_, b * step, std::min(end, (b + 1) * step), gains, cost, below);
         },
         [&] { progress_.tick(); });
     neighbour best;
@@ -135,9 +140,9 @@ class live_clusters {
             const auto cost = costs_of(s);
             const index_t step = alone_step_of(cost);
             for (index_t begin = 0; begin < s; begin += step) {
-              take_if_cheaper(
-                  result[at(s)],
-                  search_block(space.query, begin, std::min(s, begin + step), space.gains, cost));
+              take_if_cheaper(result[at(s)],
+                              search_block(space.query, begin, std::min(s, begin + step),
+                                           space.gains, cost, infinite));
               if (thread == 0) progress_.tick();
             }
           }
@@ -147,6 +152,7 @@ class live_clusters {
   }
 
  private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
   static constexpr index_t block = 1024;
   /// A fork and join is worth its while for searches longer than this.
   static constexpr double worth_sharing = 200e3;
@@ -169,10 +175,12 @@ class live_clusters {
   [[nodiscard]] bool store_searches(const Cost&) const {
     return has<cost_offset_t, Cost> && can_search(store_);
   }
-  /// Slots a block: stores that search gain from a good neighbour found early.
+  /// Slots a block: stores that search gain from a good neighbour found early; where bounds decide,
+  /// parts of a search cost as much as the whole.
   template <class Cost>
   [[nodiscard]] index_t step_of(const Cost& cost) const {
-    return store_searches(cost) ? 16 * block : block;
+    if (!store_searches(cost)) return block;
+    return can_bound(store_) ? slots() + 1 : 16 * block;
   }
   /// The same where no thread shares the search: a store that searches does so once.
   template <class Cost>
@@ -182,19 +190,20 @@ class live_clusters {
 
   template <class Cost>
   [[nodiscard]] neighbour search_store(const typename Store::query& query, index_t begin,
-                                       index_t end, const Cost& cost) const {
-    cheapest best;
+                                       index_t end, const Cost& cost, double below) const {
+    cheapest best{below, -1};
     const auto offset = [&cost](index_t slot) { return cost.offset(slot); };
-    store_.search(query, begin, end, cost_offsets(offset, cost.row_offset()), best);
+    store_.search(query, begin, end,
+                  cost_offsets(offset, cost.row_offset(), has<same_offsets_t, Cost>), best);
     return best.slot < 0 ? neighbour{} : neighbour{best.cost, node(best.slot)};
   }
 
   template <class Cost>
   [[nodiscard]] neighbour search_block(const typename Store::query& query, index_t begin,
-                                       index_t end, std::vector<double>& gains,
-                                       const Cost& cost) const {
+                                       index_t end, std::vector<double>& gains, const Cost& cost,
+                                       double below) const {
     if constexpr (has<cost_offset_t, Cost> && has<searches_t, Store>) {
-      if (store_searches(cost)) return search_store(query, begin, end, cost);
+      if (store_searches(cost)) return search_store(query, begin, end, cost, below);
     }
     double* costs = gains.data();
     const index_t count = end - begin;
@@ -205,30 +214,15 @@ class live_clusters {
     return {least, node(begin + (std::find(costs, costs + count, least) - costs))};
   }
 
-  /// The least of some values, +inf of none; eight at a time, since the least of doubles may not be
-  /// taken in another order by the compiler.
-  [[nodiscard]] static double minimum(const double* values, index_t count) noexcept {
-    constexpr index_t width = 8;
-    double least[width];
-    std::fill_n(least, width, std::numeric_limits<double>::infinity());
-    index_t i = 0;
-    for (; i + width <= count; i += width) {
-      for (index_t l = 0; l < width; ++l) {
-        least[l] = values[i + l] < least[l] ? values[i + l] : least[l];
-      }
-    }
-    for (; i < count; ++i) least[0] = values[i] < least[0] ? values[i] : least[0];
-    return *std::min_element(least, least + width);
-  }
-
   template <class Cost>
   [[nodiscard]] neighbour search_here(const typename Store::query& query, index_t end,
-                                      const Cost& cost) {
+                                      const Cost& cost, double below) {
     neighbour best;
     gains_.resize(at(block));
     const index_t step = alone_step_of(cost);
     for (index_t begin = 0; begin < end; begin += step) {
-      take_if_cheaper(best, search_block(query, begin, std::min(end, begin + step), gains_, cost));
+      take_if_cheaper(best,
+                      search_block(query, begin, std::min(end, begin + step), gains_, cost, below));
       progress_.tick();
     }
     return best;

@@ -8,6 +8,8 @@
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_wishart_kernel.hpp>
+#include <bhclust/detail/normal_inverse_wishart_screen.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/types.hpp>
 
@@ -26,8 +28,9 @@ class normal_inverse_wishart_model {
 
  public:
   template <class Score>
-  using store =
-      store_of_lanes<self, normal_inverse_wishart_kernel<self>, Score, cluster_store<self, Score>>;
+  using store = store_of_screen<
+      self, normal_inverse_wishart_screen<self>, Score,
+      store_of_lanes<self, normal_inverse_wishart_kernel<self>, Score, cluster_store<self, Score>>>;
 
   normal_inverse_wishart_model(std::vector<double> mean, double kappa, double nu,
                                std::vector<double> psi_factor)
@@ -227,6 +230,22 @@ class normal_inverse_wishart_model {
     solve_lower(factor_.data(), y, d());
   }
 
+  /// y ← the cluster's mean - from, in units of the prior.
+  void white_mean(const double* t, const double* from, double* y) const noexcept {
+    for (index_t i = 0; i < d(); ++i) y[i] = (t[1 + i] - from[i]) + low(t)[i];
+    solve_lower(factor_.data(), y, d());
+  }
+
+  /// c ← the cluster's covariance in units of the prior, not smoothed.
+  void covariance(const double* t, double* c) const {
+    const index_t size = triangle(d());
+    for (index_t e = 0; e < size; ++e) c[e] = scatter(t)[e] / t[0];
+    if (t[0] > 1.0) whiten(factor_.data(), c, d());
+  }
+
+  /// E in units of the prior.
+  [[nodiscard]] double smoothing() const noexcept { return 0.01 / nu_; }
+
   /// -n/2 log |C|, C = S/n + E: the covariance of the cluster, smoothed by a hundredth of Ψ/ν,
   /// which is typical of the covariance within a cluster; so divergences are free of units.
   [[nodiscard]] double potential(const double* t) const {
@@ -403,16 +422,6 @@ class normal_inverse_wishart_model {
       add_to_pair(t[1 + i], low(t)[i], -(offset(t, s, i) * share));
     }
   }
-
-  /// c ← the cluster's covariance in units of the prior, not smoothed.
-  void covariance(const double* t, double* c) const {
-    const index_t size = triangle(d());
-    for (index_t e = 0; e < size; ++e) c[e] = scatter(t)[e] / t[0];
-    if (t[0] > 1.0) whiten(factor_.data(), c, d());
-  }
-
-  /// E in units of the prior.
-  [[nodiscard]] double smoothing() const noexcept { return 0.01 / nu_; }
 
   /// Smooths a covariance and replaces it by its Cholesky factor; its log determinant.
   double smoothed_log_det(double* c) const {

@@ -43,10 +43,10 @@ struct box_fields {
 /// A kernel that searches in boxes has, beside what lane_store asks for,
 ///     static constexpr index_t most_coordinates        // beyond which boxes are not tried
 ///     double own(const double* row) const              // the row's own term in gains
-///     void slope(const double* y, double* g) const     // of that at y; any will do, none too
-///     large void aim(query&, const double* reach) const      // makes ready for bounds; reach: the
+///     void slope(const double* y, double* g) const     // of that at y; any will do, none too large
+///     void aim(query&, const double* reach) const      // makes ready for bounds; reach: the
 ///                                                      // largest size of each coordinate, the
-///                                                      term
+///                                                      // term
 ///     lanes bounds(const query&, const double* block, double* scratch) const
 ///                                     // at least the gains of all rows in each of eight boxes, as
 ///                                     // rows() computes them

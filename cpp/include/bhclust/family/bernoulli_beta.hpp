@@ -64,6 +64,13 @@ struct bernoulli_beta_column {
     return t[0] * (x_log_x(p) + x_log_x(1.0 - p));
   }
 
+  [[nodiscard]] static index_t smoothed_means_size() noexcept { return 2; }
+  static double smoothed_means(const double* t, double* u) noexcept {
+    u[0] = (1.0 - smoothing) * (t[1] / t[0]) + 0.5 * smoothing;
+    u[1] = 1.0 - u[0];
+    return t[0];
+  }
+
   [[nodiscard]] static double divergence(const double* t, const double* s) noexcept {
     if (t[0] == 0.0 || s[0] == 0.0) return 0.0;
     const auto means = shifts_of_sums(t[0], t[1], s[0], s[1]);

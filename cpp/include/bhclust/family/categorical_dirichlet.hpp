@@ -98,6 +98,12 @@ struct categorical_dirichlet_column {
     return count_potential(t, levels, 1, total(t));
   }
 
+  [[nodiscard]] index_t smoothed_means_size() const noexcept { return levels; }
+  double smoothed_means(const double* t, double* u) const noexcept {
+    smoothed_shares(t, levels, 1, total(t), u);
+    return total(t);
+  }
+
   [[nodiscard]] double divergence(const double* t, const double* s) const noexcept {
     return count_divergence(t, s, levels, 1, total(t), total(s));
   }

@@ -6,7 +6,9 @@
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/exponential_gamma_kernel.hpp>
 #include <bhclust/detail/lane_store.hpp>
+#include <bhclust/detail/log_screen.hpp>
 #include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -83,15 +85,17 @@ struct exponential_gamma_column {
   }
 };
 
-/// Columns without missing cells are scored eight clusters at a time.
+/// Columns without missing cells are scored eight clusters at a time, divergences searched by
+/// bounds.
 class exponential_gamma_model : public independent<exponential_gamma_column> {
   using self = exponential_gamma_model;
 
  public:
   using independent::independent;
   template <class Score>
-  using store = store_of_lanes<self, exponential_gamma_kernel<self>, Score,
-                               independent_store<exponential_gamma_column, Score>>;
+  using store = store_of_screen<self, log_screen<self, scaled_means<self>>, Score,
+                                store_of_lanes<self, exponential_gamma_kernel<self>, Score,
+                                               independent_store<exponential_gamma_column, Score>>>;
 };
 
 }  // namespace detail

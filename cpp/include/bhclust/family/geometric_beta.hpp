@@ -56,6 +56,11 @@ struct geometric_beta_column {
   [[nodiscard]] static double potential(const double* t) noexcept {
     return negative_binomial_beta_column{1.0, 1.0, 1.0}.potential(t);
   }
+  [[nodiscard]] static double failures() noexcept { return 1.0; }
+  [[nodiscard]] static double smoothed_mean(const double* t) noexcept {
+    return negative_binomial_beta_column::smoothed_mean(t);
+  }
+
   [[nodiscard]] static double divergence(const double* t, const double* s) noexcept {
     return negative_binomial_beta_column{1.0, 1.0, 1.0}.divergence(t, s);
   }
@@ -98,7 +103,7 @@ struct GeometricBeta {
   [[nodiscard]] auto bind(index_t columns) const {
     std::vector<detail::geometric_beta_column> all;
     for (index_t j = 0; j < columns; ++j) all.push_back({a[j], b[j], {}});
-    return independent<detail::geometric_beta_column>(std::move(all));
+    return detail::negative_binomial_model<detail::geometric_beta_column>(std::move(all));
   }
 };
 

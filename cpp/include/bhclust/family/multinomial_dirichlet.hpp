@@ -100,9 +100,11 @@ class multinomial_evidence_store;
 class multinomial_model {
  public:
   template <class Score>
-  using store = std::conditional_t<Score::kind == score_kind::evidence,
-                                   multinomial_evidence_store<multinomial_model>,
-                                   cluster_store<multinomial_model, Score>>;
+  using store =
+      std::conditional_t<Score::kind == score_kind::evidence,
+                         multinomial_evidence_store<multinomial_model>,
+                         store_of_screen<multinomial_model, root_screen<multinomial_model>, Score,
+                                         cluster_store<multinomial_model, Score>>>;
 
   explicit multinomial_model(const std::vector<double>& concentration)
       : columns_(static_cast<index_t>(concentration.size())), factors_(factors(concentration)) {}
@@ -181,6 +183,14 @@ class multinomial_model {
 
   [[nodiscard]] double potential(const double* t) const noexcept {
     return count_potential(t, columns_, 2, t[2 * columns_]);
+  }
+
+  /// The columns' shares, weighted by the cluster's total.
+  [[nodiscard]] index_t smoothed_means_size() const noexcept { return columns_; }
+  double smoothed_means(const double* t, double* u) const noexcept {
+    const double total = t[2 * columns_];
+    smoothed_shares(t, columns_, 2, total, u);
+    return total;
   }
 
   [[nodiscard]] double divergence(const double* t, const double* s) const noexcept {

@@ -7,6 +7,8 @@
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/column_summary.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/negative_binomial_screen.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -104,6 +106,11 @@ struct negative_binomial_beta_column {
     return negative_binomial_potential(r, t[0], t[1] / t[0] + smoothing);
   }
 
+  [[nodiscard]] double failures() const noexcept { return r; }
+  [[nodiscard]] static double smoothed_mean(const double* t) noexcept {
+    return t[1] / t[0] + smoothing;
+  }
+
   [[nodiscard]] double divergence(const double* t, const double* s) const noexcept {
     if (t[0] == 0.0 || s[0] == 0.0) return 0.0;
     const auto means = shifts_of_sums(t[0], t[1], s[0], s[1]);
@@ -113,6 +120,18 @@ struct negative_binomial_beta_column {
     };
     return from_mean(t, means.first) + from_mean(s, means.second);
   }
+};
+
+/// Columns of negative binomials; without missing cells they are searched by bounds.
+template <class Column>
+class negative_binomial_model : public independent<Column> {
+  using self = negative_binomial_model;
+
+ public:
+  using independent<Column>::independent;
+  template <class Score>
+  using store = store_of_screen<self, negative_binomial_screen<self>, Score,
+                                independent_store<Column, Score>>;
 };
 
 }  // namespace detail
@@ -168,7 +187,7 @@ struct NegativeBinomialBeta {
   [[nodiscard]] auto bind(index_t columns) const {
     std::vector<detail::negative_binomial_beta_column> all;
     for (index_t j = 0; j < columns; ++j) all.push_back({r[j], a[j], b[j]});
-    return independent<detail::negative_binomial_beta_column>(std::move(all));
+    return detail::negative_binomial_model<detail::negative_binomial_beta_column>(std::move(all));
   }
 };
 

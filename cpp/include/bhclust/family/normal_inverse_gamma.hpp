@@ -4,10 +4,12 @@
 
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/lane_store.hpp>
+#include <bhclust/detail/log_screen.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_gamma_batch.hpp>
 #include <bhclust/detail/normal_inverse_gamma_kernel.hpp>
 #include <bhclust/detail/robust.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -136,8 +138,10 @@ class normal_inverse_gamma_model : public independent<normal_inverse_gamma_colum
   }
 
   template <class Score>
-  using store = store_of_lanes<self, normal_inverse_gamma_kernel<self>, Score,
-                               independent_store<normal_inverse_gamma_column, Score>>;
+  using store =
+      store_of_screen<self, log_screen<self, smoothed_variances<self>>, Score,
+                      store_of_lanes<self, normal_inverse_gamma_kernel<self>, Score,
+                                     independent_store<normal_inverse_gamma_column, Score>>>;
 
  private:
   normal_inverse_gamma_batch<normal_inverse_gamma_column> batch_;

@@ -74,6 +74,12 @@ struct poisson_gamma_column {
   }
   static constexpr double smoothing = 0.01;
 
+  [[nodiscard]] static index_t smoothed_means_size() noexcept { return 1; }
+  static double smoothed_means(const double* t, double* u) noexcept {
+    *u = t[1] / t[0] + smoothing;
+    return t[0];
+  }
+
   [[nodiscard]] static double divergence(const double* t, const double* s) noexcept {
     if (t[0] == 0.0 || s[0] == 0.0) return 0.0;
     const auto means = shifts_of_sums(t[0], t[1], s[0], s[1]);

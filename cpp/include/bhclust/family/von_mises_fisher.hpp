@@ -3,9 +3,12 @@
 /// Mises-Fisher or the uniform prior on the mean direction μ.
 #pragma once
 
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/direction_screen.hpp>
 #include <bhclust/detail/directions.hpp>
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/score.hpp>
+#include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/detail/von_mises_fisher_store.hpp>
 #include <bhclust/family.hpp>
@@ -30,8 +33,9 @@ class von_mises_fisher_model {
 
  public:
   template <class Score>
-  using store = std::conditional_t<Score::kind == score_kind::evidence,
-                                   von_mises_fisher_store<self>, cluster_store<self, Score>>;
+  using store = std::conditional_t<
+      Score::kind == score_kind::evidence, von_mises_fisher_store<self>,
+      store_of_screen<self, direction_screen<self>, Score, cluster_store<self, Score>>>;
 
   /// `pull` is prior_kappa times the prior mean direction.
   von_mises_fisher_model(double kappa, double prior_kappa, std::vector<double> pull)
@@ -41,6 +45,7 @@ class von_mises_fisher_model {
         prior_excess_(log_vmf_excess(prior_kappa, columns_)),
         row_constant_(log_sphere_area(columns_) + log_vmf_excess(kappa, columns_)) {}
 
+  [[nodiscard]] index_t columns() const noexcept { return columns_; }
   [[nodiscard]] index_t width() const noexcept { return columns_ + 1; }
   [[nodiscard]] double kappa() const noexcept { return kappa_; }
   [[nodiscard]] double pull(index_t j) const noexcept { return pull_[static_cast<std::size_t>(j)]; }
