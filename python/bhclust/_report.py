@@ -26,7 +26,7 @@ from ._heatmap import Field, field_of, means_of
 from ._memberships import Memberships, memberships
 from ._page import counted, mixture_in_words
 from ._sniff import Column
-from ._traits import Trait, traits
+from ._traits import Trait, short_name, traits
 from .io import OutputFiles, Table
 
 _MOST_CLUSTERS = 300
@@ -485,7 +485,7 @@ def _clusters(found: _Found) -> str:
         "<section id='clusters'><h2>The clusters</h2>\n"
         f"<p>{escape(certainty_in_words(found.labels, found.unit))} "
         "Shares and means are compared with those of the whole table.</p>\n"
-        f"{_table(head, lines, 3)}\n{after}</section>"
+        f"{_table('Clusters', head, lines, 3)}\n{after}</section>"
     )
 
 
@@ -498,13 +498,13 @@ def _isolated(text: str) -> str:
     return f"<bdi>{escape(text)}</bdi>"
 
 
-def _table(head: Sequence[str], lines: Iterable[str], numeric: int = 0) -> str:
+def _table(name: str, head: Sequence[str], lines: Iterable[str], numeric: int = 0) -> str:
     heads = "".join(
-        f"<th scope='col'{' class=number' if place < numeric else ''}>{escape(name)}</th>"
-        for place, name in enumerate(head)
+        f"<th scope='col'{' class=number' if place < numeric else ''}>{escape(text)}</th>"
+        for place, text in enumerate(head)
     )
     return (
-        f"<div class='scroll' tabindex='0' role='region' aria-label='Table'>"
+        f"<div class='scroll' tabindex='0' role='region' aria-label='{escape(name)}'>"
         f"<table class='wide'><thead><tr>{heads}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
@@ -542,7 +542,7 @@ def _doubtful(found: _Found) -> str:
     left = len(doubted) - _MOST_DOUBTED
     after = f"<p class='faint'>and {left:,} more.</p>" if left > 0 else ""
     names = ("name", "in cluster", "goes back", "or else to", "chance", "because")
-    return f"{head}\n{_table(names, lines)}{after}</section>"
+    return f"{head}\n{_table('Doubtful', names, lines)}{after}</section>"
 
 
 def _differs(found: _Found, row: int, own: int, other: int) -> str:
@@ -552,9 +552,17 @@ def _differs(found: _Found, row: int, own: int, other: int) -> str:
         return ""
     gain = np.abs(cells[row] - found.means[own]) - np.abs(cells[row] - found.means[other])
     gain = np.nan_to_num(gain, nan=-1.0)
-    best = np.argsort(-gain, kind="stable")[:2]
-    near = [found.field.names[place] for place in best.tolist() if gain[place] > 0.1]
+    best = np.argsort(-gain, kind="stable")[:6]
+    telling = [_column_of(found, place) for place in best.tolist() if gain[place] > 0.1]
+    near = list(dict.fromkeys(telling))[:2]
     return f"like cluster {other} in {', '.join(near)}" if near else ""
+
+
+def _column_of(found: _Found, place: int) -> str:
+    """Name the column of a field; one of a level bears the level's name too."""
+    name = found.field.names[place]
+    before = name.rpartition(": ")[0]
+    return before if before in {short_name(column) for column in found.columns} else name
 
 
 def _row(cells: Sequence[str], numeric: int = 0) -> str:
@@ -579,10 +587,8 @@ def _columns(found: _Found) -> str:
     left = len(found.columns) - _MOST_COLUMNS
     more = f"<p class='faint'>and {left:,} more columns</p>" if left > 0 else ""
     head = ("column", "taken for", "values", "because")
-    return (
-        f"<section><h2>The columns as they were read</h2>\n{notes}{_table(head, lines)}{more}"
-        "</section>"
-    )
+    shown = _table("Columns", head, lines)
+    return f"<section><h2>The columns as they were read</h2>\n{notes}{shown}{more}</section>"
 
 
 def _values(column: Column) -> str:
