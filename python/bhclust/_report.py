@@ -193,7 +193,6 @@ class _Found:
     notes: Sequence[str]
     labels: Ints
     names: list[str]
-    has_names: bool
     classes: list[str] | None
     traits: list[list[Trait]]
     title: str
@@ -241,7 +240,6 @@ def _found(
         notes=X.notes if is_table else (),
         labels=flat,
         names=told or own_names,
-        has_names=told is not None or bool(is_table and X.names),
         classes=known or own_classes,
         traits=traits(columns, flat),
         title=checked_text(title, "title"),
@@ -321,33 +319,31 @@ def _how_doubtful(found: _Found) -> tuple[str, str, str]:
     return f"{many:,}", words, "doubtful" if many else ""
 
 
-def _tree(found: _Found) -> str:
-    fields = (
-        (
-            "<p class='faint'>Beside the tree: the columns, from low "
-            "<svg class='scale' width='70' height='10' role='img' aria-label='dark'>"
-            + "".join(
-                f"<rect x='{14 * place}' width='14' height='10' fill='{colour}'/>"
-                for place, colour in enumerate(_RAMP)
-            )
-            + "</svg> to high; a frame where all is missing."
-            + (
-                f" The {found.field.left_out:,} columns that tell least are left out."
-                if found.field.left_out
-                else ""
-            )
-            + "</p>"
-        )
-        if found.field.names
-        else ""
+def _key(found: _Found) -> str:
+    """Explain the cells beside the tree."""
+    if not found.field.names:
+        return ""
+    ramp = "".join(
+        f"<rect x='{14 * place}' width='14' height='10' fill='{colour}'/>"
+        for place, colour in enumerate(_RAMP)
     )
+    left = found.field.left_out
+    more = f" Not shown: {counted(left, 'less telling columns')}." if left else ""
+    return (
+        "<p class='faint'>Beside the tree: the columns, from low <svg class='scale' width='70' "
+        f"height='10' role='img' aria-label='dark to light'>{ramp}</svg> to high; a frame where "
+        f"all is missing.{more}</p>"
+    )
+
+
+def _tree(found: _Found) -> str:
     return (
         "<noscript><p>The tree needs JavaScript; the tables below do not.</p></noscript>\n"
         "<section id='tree' aria-labelledby='tree-head' hidden><h2 id='tree-head'>The tree</h2>\n"
         "<p>Every box is a branch; those of a cluster bear its colour. Numbers at the forks are "
         "the odds that the two sides are different kinds rather than one; the bolder the line, "
         "the surer the split. Click a box or a fork to open and close it.</p>\n"
-        f"{fields}"
+        f"{_key(found)}"
         "<div class='bar-tools' role='group' aria-label='Tree'>"
         "<label for='search'>Find a name</label><input type='search' id='search' "
         "autocomplete='off' spellcheck='false' aria-controls='hits'>"
@@ -364,11 +360,12 @@ def _tree(found: _Found) -> str:
 
 
 def _data(found: _Found) -> str:
-    own = found.has_names
+    counted_off = all(name == f"row {row}" for row, name in enumerate(found.names))
+    names = [name.encode(errors="replace").decode() for name in found.names]
     values = {
         "n": len(found.labels),
         "unit": found.unit,
-        "names": [name.encode(errors="replace").decode() for name in found.names] if own else None,
+        "names": None if counted_off else names,
         "labels": found.labels.tolist(),
         "sure": [round(value, 2) for value in found.sure.tolist()],
         "doubt": _doubts(found),
