@@ -26,7 +26,7 @@ from ._heatmap import Field, field_of, means_of
 from ._memberships import Memberships, memberships
 from ._page import counted, mixture_in_words
 from ._sniff import Column
-from ._traits import Trait, traits
+from ._traits import Trait, short_name, traits
 from .io import OutputFiles, Table
 
 _MOST_CLUSTERS = 300
@@ -193,7 +193,6 @@ class _Found:
     notes: Sequence[str]
     labels: Ints
     names: list[str]
-    has_names: bool
     classes: list[str] | None
     traits: list[list[Trait]]
     title: str
@@ -241,7 +240,6 @@ def _found(
         notes=X.notes if is_table else (),
         labels=flat,
         names=told or own_names,
-        has_names=told is not None or bool(is_table and X.names),
         classes=known or own_classes,
         traits=traits(columns, flat),
         title=checked_text(title, "title"),
@@ -321,33 +319,31 @@ def _how_doubtful(found: _Found) -> tuple[str, str, str]:
     return f"{many:,}", words, "doubtful" if many else ""
 
 
-def _tree(found: _Found) -> str:
-    fields = (
-        (
-            "<p class='faint'>Beside the tree: the columns, from low "
-            "<svg class='scale' width='70' height='10' role='img' aria-label='dark'>"
-            + "".join(
-                f"<rect x='{14 * place}' width='14' height='10' fill='{colour}'/>"
-                for place, colour in enumerate(_RAMP)
-            )
-            + "</svg> to high; a frame where all is missing."
-            + (
-                f" The {found.field.left_out:,} columns that tell least are left out."
-                if found.field.left_out
-                else ""
-            )
-            + "</p>"
-        )
-        if found.field.names
-        else ""
+def _key(found: _Found) -> str:
+    """Explain the cells beside the tree."""
+    if not found.field.names:
+        return ""
+    ramp = "".join(
+        f"<rect x='{14 * place}' width='14' height='10' fill='{colour}'/>"
+        for place, colour in enumerate(_RAMP)
     )
+    left = found.field.left_out
+    more = f" Not shown: {counted(left, 'less telling columns')}." if left else ""
+    return (
+        "<p class='faint'>Beside the tree: the columns, from low <svg class='scale' width='70' "
+        f"height='10' role='img' aria-label='dark to light'>{ramp}</svg> to high; a frame where "
+        f"all is missing.{more}</p>"
+    )
+
+
+def _tree(found: _Found) -> str:
     return (
         "<noscript><p>The tree needs JavaScript; the tables below do not.</p></noscript>\n"
         "<section id='tree' aria-labelledby='tree-head' hidden><h2 id='tree-head'>The tree</h2>\n"
         "<p>Every box is a branch; those of a cluster bear its colour. Numbers at the forks are "
         "the odds that the two sides are different kinds rather than one; the bolder the line, "
         "the surer the split. Click a box or a fork to open and close it.</p>\n"
-        f"{fields}"
+        f"{_key(found)}"
         "<div class='bar-tools' role='group' aria-label='Tree'>"
         "<label for='search'>Find a name</label><input type='search' id='search' "
         "autocomplete='off' spellcheck='false' aria-controls='hits'>"
@@ -364,11 +360,12 @@ def _tree(found: _Found) -> str:
 
 
 def _data(found: _Found) -> str:
-    own = found.has_names
+    counted_off = all(name == f"row {row}" for row, name in enumerate(found.names))
+    names = [name.encode(errors="replace").decode() for name in found.names]
     values = {
         "n": len(found.labels),
         "unit": found.unit,
-        "names": [name.encode(errors="replace").decode() for name in found.names] if own else None,
+        "names": None if counted_off else names,
         "labels": found.labels.tolist(),
         "sure": [round(value, 2) for value in found.sure.tolist()],
         "doubt": _doubts(found),
@@ -485,7 +482,7 @@ def _clusters(found: _Found) -> str:
         "<section id='clusters'><h2>The clusters</h2>\n"
         f"<p>{escape(certainty_in_words(found.labels, found.unit))} "
         "Shares and means are compared with those of the whole table.</p>\n"
-        f"{_table(head, lines, 3)}\n{after}</section>"
+        f"{_table('Clusters', head, lines, 3)}\n{after}</section>"
     )
 
 
@@ -498,13 +495,13 @@ def _isolated(text: str) -> str:
     return f"<bdi>{escape(text)}</bdi>"
 
 
-def _table(head: Sequence[str], lines: Iterable[str], numeric: int = 0) -> str:
+def _table(name: str, head: Sequence[str], lines: Iterable[str], numeric: int = 0) -> str:
     heads = "".join(
-        f"<th scope='col'{' class=number' if place < numeric else ''}>{escape(name)}</th>"
-        for place, name in enumerate(head)
+        f"<th scope='col'{' class=number' if place < numeric else ''}>{escape(text)}</th>"
+        for place, text in enumerate(head)
     )
     return (
-        f"<div class='scroll' tabindex='0' role='region' aria-label='Table'>"
+        f"<div class='scroll' tabindex='0' role='region' aria-label='{escape(name)}'>"
         f"<table class='wide'><thead><tr>{heads}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
@@ -542,7 +539,7 @@ def _doubtful(found: _Found) -> str:
     left = len(doubted) - _MOST_DOUBTED
     after = f"<p class='faint'>and {left:,} more.</p>" if left > 0 else ""
     names = ("name", "in cluster", "goes back", "or else to", "chance", "because")
-    return f"{head}\n{_table(names, lines)}{after}</section>"
+    return f"{head}\n{_table('Doubtful', names, lines)}{after}</section>"
 
 
 def _differs(found: _Found, row: int, own: int, other: int) -> str:
@@ -552,9 +549,17 @@ def _differs(found: _Found, row: int, own: int, other: int) -> str:
         return ""
     gain = np.abs(cells[row] - found.means[own]) - np.abs(cells[row] - found.means[other])
     gain = np.nan_to_num(gain, nan=-1.0)
-    best = np.argsort(-gain, kind="stable")[:2]
-    near = [found.field.names[place] for place in best.tolist() if gain[place] > 0.1]
+    best = np.argsort(-gain, kind="stable")[:6]
+    telling = [_column_of(found, place) for place in best.tolist() if gain[place] > 0.1]
+    near = list(dict.fromkeys(telling))[:2]
     return f"like cluster {other} in {', '.join(near)}" if near else ""
+
+
+def _column_of(found: _Found, place: int) -> str:
+    """Name the column of a field; one of a level bears the level's name too."""
+    name = found.field.names[place]
+    before = name.rpartition(": ")[0]
+    return before if before in {short_name(column) for column in found.columns} else name
 
 
 def _row(cells: Sequence[str], numeric: int = 0) -> str:
@@ -579,10 +584,8 @@ def _columns(found: _Found) -> str:
     left = len(found.columns) - _MOST_COLUMNS
     more = f"<p class='faint'>and {left:,} more columns</p>" if left > 0 else ""
     head = ("column", "taken for", "values", "because")
-    return (
-        f"<section><h2>The columns as they were read</h2>\n{notes}{_table(head, lines)}{more}"
-        "</section>"
-    )
+    shown = _table("Columns", head, lines)
+    return f"<section><h2>The columns as they were read</h2>\n{notes}{shown}{more}</section>"
 
 
 def _values(column: Column) -> str:

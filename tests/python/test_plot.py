@@ -25,6 +25,7 @@ def _no_display():
     with mpl.rc_context():
         plt.switch_backend("agg")
         yield
+        plt.close("all")
 
 
 def make_post(children, n, log_odds):

@@ -271,3 +271,11 @@ def test_refused(zoo, post, path, message):
     given = {"tree": found.tree_, "estimator": found, "posterior": found.posterior_}[post]
     with pytest.raises(TypeError, match=message):
         bhclust.report(given, table, path)
+
+
+def test_names_that_are_not_row_numbers_are_given():
+    X = np.arange(4.0)[:, None]
+    post = bhclust.BHC(family="gaussian-diag").fit(X).posterior_
+    assert data_of(_report.page(post, X))["names"] is None
+    names = [f"row {row + 1}" for row in range(4)]
+    assert data_of(_report.page(post, X, names=names))["names"] == names

@@ -204,7 +204,7 @@
     const cell = width ? Math.min(15, Math.max(11, (0.38 * room) / width)) : 0;
     const cells = Math.round(cell * width);
     const step = levels ? Math.min(54, Math.max(9, (0.3 * Math.max(room, 620)) / levels)) : 0;
-    const stem = 26 + step * levels;
+    const stem = 44 + step * levels;
     const label = Math.max(200, room - stem - cells - 60);
     const whole = stem + label + cells + 60;
     const tall = head + ROW * boxes.length + 8;
