@@ -31,8 +31,8 @@ struct bayes_kmeans_options {
   index_t n_seeds = 0;           ///< rows drawn to start clusters; 0: √n, rounded
   std::vector<index_t> seeds{};  ///< these rows instead, if any
   bool merge = true;             ///< merge clusters while the marginal likelihood rises
-  index_t subset = 200;          ///< randomised BHC with it below clusters of more rows
-  std::uint64_t seed = 0;        ///< of the choice of seeds and subsets
+  index_t exact_rows = 1000;     ///< clusters of more have trees by randomised BHC
+  std::uint64_t seed = 0;        ///< of the choice of seeds and of subsets
   int n_threads = 0;             ///< 0: all cores; the tree does not depend on it
   progress_function progress{};
 };
@@ -80,9 +80,7 @@ class partition_rule {
     for (const index_t size : *left_) weight_.push_back(log_gamma(static_cast<double>(size)));
   }
 
-  [[nodiscard]] double cost(index_t a, index_t b, double gain) const {
-    return offset(a, b) - gain;
-  }
+  [[nodiscard]] double cost(index_t a, index_t b, double gain) const { return offset(a, b) - gain; }
   [[nodiscard]] double offset(index_t a, index_t b) const {
     return (weight_[at(a)] + weight_[at(b)]) + union_term((*left_)[at(a)] + (*left_)[at(b)]);
   }
@@ -361,7 +359,7 @@ class bayes_kmeans {
     for (auto& rows : clusters_) std::sort(rows.begin(), rows.end());
     std::vector<std::size_t> small;
     for (std::size_t c = 0; c < clusters_.size(); ++c) {
-      if (static_cast<index_t>(clusters_[c].size()) <= options_.subset) {
+      if (static_cast<index_t>(clusters_[c].size()) <= options_.exact_rows) {
         small.push_back(c);
       } else {
         below_[c] = randomized(c);
@@ -374,7 +372,8 @@ class bayes_kmeans {
   }
 
   [[nodiscard]] tree randomized(std::size_t c) {
-    randomized_growth<Model> growth(model_, X_, options_.alpha, options_.subset,
+    const index_t subset = std::min(options_.exact_rows, randomized_options{}.subset);
+    randomized_growth<Model> growth(model_, X_, options_.alpha, subset,
                                     options_.seed + 0xD1B54A32D192ED03U * (c + 1));
     const tree grown = growth.run(clusters_[c], team_, progress_);
     gathered_rows gathered(X_);
@@ -456,14 +455,16 @@ class bayes_kmeans {
 /// Bayes K-means BHC: seeds become clusters, every other row in turn joins the cluster or opens the
 /// one that gives the largest marginal likelihood of the Dirichlet process mixture, then clusters
 /// are merged while it rises. Greedy BHC makes a tree of the clusters, and one below each cluster,
-/// or randomised_bhc where it has more than `subset` rows. tree::cost() holds log d of each merge.
-/// For k clusters O(nk + k²) scores and the trees below; memory as greedy_bhc. With all rows as
-/// seeds and no merging greedy_bhc's own tree; the same tree for any number of threads.
+/// or randomised BHC where it has more than `exact_rows` rows. tree::cost() holds log d of each
+/// merge. For k clusters O(nk + k²) scores and the trees below; memory as greedy_bhc. With all rows
+/// as seeds and no merging greedy_bhc's own tree; the same tree for any number of threads.
 template <class Family>
 [[nodiscard]] tree bayes_kmeans_bhc(const table_view& X, const Family& family,
                                     const bayes_kmeans_options& options = {}) {
   check_alpha(options.alpha);
-  detail::check_subset(options.subset);
+  require(options.exact_rows >= 2, [&] {
+    return "exact_rows is " + std::to_string(options.exact_rows) + "; it must be at least 2";
+  });
   const auto model = bind(family, X);
   const auto seeds = detail::seeds_of(options, X.rows());
   detail::thread_team team(options.n_threads);

@@ -27,7 +27,7 @@ namespace bhclust {
 
 struct randomized_options {
   double alpha = 1.0;      ///< DP concentration, > 0
-  index_t subset = 200;    ///< rows that greedy BHC takes at once, >= 2
+  index_t subset = 100;    ///< rows that greedy BHC takes at once, >= 2
   std::uint64_t seed = 0;  ///< of the choice of subsets
   int n_threads = 0;       ///< 0: all cores; the tree does not depend on it
   progress_function progress{};
@@ -47,10 +47,11 @@ namespace detail {
 /// A part of more than `most` rows draws a subset of so many. The subset's greedy tree is opened at
 /// the root, and further at its largest node while that holds more than three quarters of the
 /// subset: otherwise a chain would cost a pass over all rows for every one that it splits off. Each
-/// other row goes to the opened node c with the largest |c| p(x | c), of equal ones to the oldest;
-/// c is the subset's, so that rows do not depend on each other. Where more than 15/16 of the rows
-/// end in one node the data do not say how to split them (duplicates, one cluster), and its rows
-/// are dealt out at random to two halves. No part thus keeps more than 15/16 of its rows.
+/// other row finds the cluster c of the tree's most probable partition with the largest
+/// |c| p(x | c), of equal ones the oldest, and goes to the opened node that c is in; clusters are
+/// the subset's, so that rows do not depend on each other. Where more than 15/16 of the rows end in
+/// one node the data do not say how to split them (duplicates, one cluster), and its rows are dealt
+/// out at random to two halves. No part thus keeps more than 15/16 of its rows.
 template <class Model>
 class randomized_growth {
  public:
@@ -91,6 +92,12 @@ class randomized_growth {
   /// What of a subset's tree is opened: the nodes rows are sorted into, and those above them.
   struct opening {
     std::vector<index_t> closed, open;
+  };
+
+  /// A cluster of a subset's tree, and the closed node it is in.
+  struct target {
+    index_t node;
+    std::size_t set;
   };
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
@@ -141,9 +148,9 @@ class randomized_growth {
     const index_t root = t.nodes() - 1;
     opening found{{root}, {}};
     while (true) {
-      const auto largest = std::max_element(
-          found.closed.begin(), found.closed.end(),
-          [&](index_t a, index_t b) { return t.size(a) < t.size(b); });
+      const auto largest =
+          std::max_element(found.closed.begin(), found.closed.end(),
+                           [&](index_t a, index_t b) { return t.size(a) < t.size(b); });
       if (*largest != root && 4 * t.size(*largest) <= 3 * t.leaves()) break;
       const index_t node = *largest;
       found.open.push_back(node);
@@ -155,65 +162,97 @@ class randomized_growth {
     return found;
   }
 
+  /// The nodes that are one cluster in the most probable partition of their rows. With
+  /// S = log(p̃_T / p̃_H): log(p̃_H(l) p̃_H(r) / p̃_H(k)) = log d_k - S_l - S_r.
+  [[nodiscard]] static std::vector<bool> whole_nodes(const tree& t) {
+    std::vector<bool> whole(at(t.nodes()), true);
+    std::vector<double> best(at(t.nodes()), 0.0);    // of a partition, over p̃_H
+    std::vector<double> excess(at(t.nodes()), 0.0);  // S
+    for (index_t k = t.leaves(); k < t.nodes(); ++k) {
+      const auto l = at(t.left(k));
+      const auto r = at(t.right(k));
+      const double apart = t.cost(k) + (best[l] - excess[l]) + (best[r] - excess[r]);
+      whole[at(k)] = apart <= 0.0;
+      best[at(k)] = std::max(apart, 0.0);
+      excess[at(k)] = softplus(t.cost(k));
+    }
+    return whole;
+  }
+
+  /// The clusters in each closed node, in the order of their nodes; `sets` gets the subset's rows.
+  [[nodiscard]] static std::vector<target> targets(const std::vector<index_t>& rows, const tree& t,
+                                                   const std::vector<index_t>& closed,
+                                                   std::vector<std::vector<index_t>>& sets) {
+    const auto whole = whole_nodes(t);
+    std::vector<target> found;
+    std::vector<std::pair<index_t, bool>> pending;  // node, whether it is in a cluster
+    for (std::size_t c = 0; c < closed.size(); ++c) {
+      pending.assign(1, {closed[c], false});
+      while (!pending.empty()) {
+        const auto [k, inside] = pending.back();
+        pending.pop_back();
+        const bool cluster = !inside && whole[at(k)];
+        if (cluster) found.push_back({k, c});
+        if (t.is_leaf(k)) {
+          sets[c].push_back(rows[at(k)]);
+        } else {
+          pending.emplace_back(t.left(k), inside || cluster);
+          pending.emplace_back(t.right(k), inside || cluster);
+        }
+      }
+    }
+    std::sort(found.begin(), found.end(),
+              [](const target& a, const target& b) { return a.node < b.node; });
+    return found;
+  }
+
   /// The first `most` rows are the subset at the leaves of t.
   [[nodiscard]] std::vector<std::vector<index_t>> sorted_into(const std::vector<index_t>& rows,
                                                               const tree& t,
                                                               const std::vector<index_t>& closed,
                                                               gathered_rows& gathered) const {
     std::vector<std::vector<index_t>> sets(closed.size());
-    add_subset(rows, t, closed, sets);
+    const auto clusters = targets(rows, t, closed, sets);
     const auto n = static_cast<index_t>(rows.size());
-    std::vector<double> gains(at(chunk)), best(at(chunk));
-    std::vector<std::size_t> where(at(chunk));
+    std::vector<std::size_t> where;
     for (index_t begin = most_; begin < n; begin += chunk) {
       const index_t count = std::min(chunk, n - begin);
       gather(gathered, rows.data(), most_);
       for (index_t i = 0; i < count; ++i) gathered.add(names_[at(rows[at(begin + i)])]);
-      auto store = make_store<evidence_score>(model_, gathered.view());
-      typename decltype(store)::query query;
-      for (index_t k = t.leaves(); k < closed.back() + 1; ++k) {
-        store.merge(slot_of(t, t.left(k), count), slot_of(t, t.right(k), count));
-      }
-      std::fill(best.begin(), best.end(), -std::numeric_limits<double>::infinity());
-      std::fill(where.begin(), where.end(), std::size_t{0});
-      for (std::size_t c = 0; c < closed.size(); ++c) {
-        store.load(query, slot_of(t, closed[c], count));
-        store.row(query, most_, most_ + count, gains.data());
-        const double weight = std::log(static_cast<double>(t.size(closed[c])));
-        for (std::size_t i = 0; i < at(count); ++i) {
-          if (!(gains[i] + weight > best[i])) continue;
-          best[i] = gains[i] + weight;
-          where[i] = c;
-        }
-      }
+      sort_chunk(gathered.view(), t, clusters, where);
       for (std::size_t i = 0; i < at(count); ++i) sets[where[i]].push_back(rows[at(begin) + i]);
       pulse();
     }
     return sets;
   }
 
+  /// `X` holds the subset and, after it, the rows to be sorted.
+  void sort_chunk(const table_view& X, const tree& t, const std::vector<target>& clusters,
+                  std::vector<std::size_t>& where) const {
+    const index_t count = X.rows() - most_;
+    auto store = make_store<evidence_score>(model_, X);
+    for (index_t k = t.leaves(); k <= clusters.back().node; ++k) {
+      store.merge(slot_of(t, t.left(k), count), slot_of(t, t.right(k), count));
+    }
+    where.assign(at(count), clusters.front().set);
+    std::vector<double> gains(at(count));
+    std::vector<double> best(at(count), -std::numeric_limits<double>::infinity());
+    typename decltype(store)::query query;
+    for (const auto& cluster : clusters) {
+      store.load(query, slot_of(t, cluster.node, count));
+      store.row(query, most_, most_ + count, gains.data());
+      const double weight = std::log(static_cast<double>(t.size(cluster.node)));
+      for (std::size_t i = 0; i < at(count); ++i) {
+        if (!(gains[i] + weight > best[i])) continue;
+        best[i] = gains[i] + weight;
+        where[i] = cluster.set;
+      }
+    }
+  }
+
   /// A chunk's rows come between the subset's and the merges.
   [[nodiscard]] static index_t slot_of(const tree& t, index_t node, index_t count) noexcept {
     return t.is_leaf(node) ? node : node + count;
-  }
-
-  static void add_subset(const std::vector<index_t>& rows, const tree& t,
-                         const std::vector<index_t>& closed,
-                         std::vector<std::vector<index_t>>& sets) {
-    std::vector<index_t> pending;
-    for (std::size_t c = 0; c < closed.size(); ++c) {
-      pending.assign(1, closed[c]);
-      while (!pending.empty()) {
-        const index_t k = pending.back();
-        pending.pop_back();
-        if (t.is_leaf(k)) {
-          sets[c].push_back(rows[at(k)]);
-        } else {
-          pending.push_back(t.left(k));
-          pending.push_back(t.right(k));
-        }
-      }
-    }
   }
 
   /// Makes the tree over the sets, after halving one that holds nearly everything.

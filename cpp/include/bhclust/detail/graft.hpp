@@ -33,9 +33,8 @@ template <class Model>
   tree_posterior p;
   p.alpha = alpha;
   p.log_marginal.resize(static_cast<std::size_t>(t.nodes()));
-  auto visitors = walk_statistics<1>(t, X, model, team, progress, [&] {
-    return marginal_visitor<Model>(model, p.log_marginal);
-  });
+  auto visitors = walk_statistics<1>(
+      t, X, model, team, progress, [&] { return marginal_visitor<Model>(model, p.log_marginal); });
   for (auto& visitor : visitors) visitor.finish();
   climb(t, p);
   tree_builder grown(t.leaves(), cost_kind::log_d);
