@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace bhclust::python {
 namespace {
@@ -37,12 +36,20 @@ tree relaxed(const held_table& table, const held_family& family, double lam, ind
   return relaxed_bhc(table.view, family.get(), options);
 }
 
+using row_array = py::array_t<index_t, py::array::c_style>;
+
 tree bayes_kmeans(const held_table& table, const held_family& family, double alpha, index_t n_seeds,
-                  std::vector<index_t> seeds, bool merge, index_t exact_rows, std::uint64_t seed,
+                  const row_array& seeds, bool merge, index_t exact_rows, std::uint64_t seed,
                   int n_threads, py::object progress) {
-  const bayes_kmeans_options options{
-      alpha,      n_seeds, std::move(seeds), merge,
-      exact_rows, seed,    n_threads,        progress_of(std::move(progress))};
+  bayes_kmeans_options options;
+  options.alpha = alpha;
+  options.n_seeds = n_seeds;
+  options.seeds.assign(seeds.data(), seeds.data() + seeds.size());
+  options.merge = merge;
+  options.exact_rows = exact_rows;
+  options.seed = seed;
+  options.n_threads = n_threads;
+  options.progress = progress_of(std::move(progress));
   const py::gil_scoped_release free;
   return bayes_kmeans_bhc(table.view, family.get(), options);
 }
