@@ -9,7 +9,8 @@ from bhclust import _interrupts as _interrupts
 from bhclust import _instruction_sets as _instruction_sets  # isort: skip
 from bhclust._build import BuildInfo, build_info
 from bhclust._core import Tree, __version__
-from bhclust.algorithms import bhc, rbhc, refine
+from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc, refine
+from bhclust.approximation import ApproximationLoss, approximation_loss
 from bhclust.estimation import Estimate, estimate
 from bhclust.estimators import BHC, RBHC
 from bhclust.families import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BHC",
     "RBHC",
+    "ApproximationLoss",
     "BernoulliBeta",
     "BuildInfo",
     "CategoricalDirichlet",
@@ -62,6 +64,8 @@ __all__ = [
     "Tree",
     "VonMisesFisher",
     "__version__",
+    "approximation_loss",
+    "bayes_kmeans_bhc",
     "bhc",
     "build_info",
     "curves",
@@ -77,6 +81,7 @@ __all__ = [
     "metrics",
     "plot",
     "posterior",
+    "randomized_bhc",
     "rbhc",
     "refine",
     "report",

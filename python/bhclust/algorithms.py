@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bhclust import _core
 from bhclust._core import Family, Tree
 from bhclust._memory import check_memory
@@ -15,12 +18,14 @@ from bhclust.options import (
     check_choice,
     check_count,
     check_number,
+    check_seed,
     check_threads,
+    shown,
 )
 from bhclust.table import as_table
 from bhclust.trees import as_tree
 
-__all__ = ["bhc", "rbhc", "refine"]
+__all__ = ["bayes_kmeans_bhc", "bhc", "randomized_bhc", "rbhc", "refine"]
 
 
 def bhc(
@@ -148,6 +153,159 @@ def rbhc(
         threshold,
         0 if n_clusters is None else check_count("n_clusters", n_clusters),
         method,
+        check_threads(n_threads),
+        progress,
+    )
+
+
+def bayes_kmeans_bhc(
+    X: Any,
+    family: Family | str,
+    *,
+    alpha: float = 1.0,
+    n_seeds: int | None = None,
+    seeds: Any = None,
+    merge: bool = True,
+    exact_rows: int = 1000,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tree:
+    """Bayes K-means BHC: clusters first, trees afterwards (Xu, Heller & Ghahramani 2009).
+
+    Some rows become clusters. Every other row, in the order of the table, joins the cluster or
+    opens the one that gives the largest marginal likelihood of the Dirichlet process mixture; then
+    clusters are merged while it rises. Greedy BHC makes a tree of the clusters, and one below each.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+    family : Family or str
+        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X.
+    alpha : float
+        Concentration of the Dirichlet process, above 0; larger values favour more clusters.
+    n_seeds : int, optional
+        Rows drawn to start clusters; None: the root of n_rows, rounded.
+    seeds : array-like of int, optional
+        The numbers of these rows, in place of ``n_seeds``.
+    merge : bool
+        Whether clusters are merged before the tree of clusters is grown.
+    exact_rows : int
+        Clusters of more rows get a tree by `randomized_bhc`; at least 2.
+    random_state : int
+        Seed of the rows drawn, from 0 to 2^64 - 1.
+    n_threads : int, optional
+        None: all cores. The tree does not depend on it.
+    progress : callable, optional
+        Called with (done, total); an exception raised in it ends the work.
+
+    Returns
+    -------
+    Tree
+        One root, complete down to the rows; `Tree.log_d` holds log d of each merge. With all rows
+        as seeds and ``merge=False`` it is that of `bhc`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the argument, or the row, column and value that the family does not take.
+
+    Notes
+    -----
+    About n k + k² scores for k clusters, and those of the trees below them. Memory as `bhc`, and
+    once more the largest cluster's rows. Where rows come in an order that means something, shuffle
+    them: early rows shape the clusters.
+    """
+    if n_seeds is not None and seeds is not None:
+        raise ValueError("n_seeds and seeds are both given; give one of them")
+    if not isinstance(merge, (bool, np.bool_)):
+        raise TypeError(f"merge must be True or False, not {shown(merge)}")
+    table = as_table(X)
+    model = resolve_family(family, X)
+    return _core.bayes_kmeans_bhc(
+        table,
+        model,
+        check_alpha(alpha),
+        0 if n_seeds is None else check_count("n_seeds", n_seeds),
+        _rows_named("seeds", seeds),
+        bool(merge),
+        check_count("exact_rows", exact_rows, 2),
+        check_seed("random_state", random_state),
+        check_threads(n_threads),
+        progress,
+    )
+
+
+def _rows_named(name: str, rows: Any) -> NDArray[np.int64]:
+    """Numbers of rows, which the core checks against the table; None is none."""
+    if rows is None:
+        return np.empty(0, dtype=np.int64)
+    numbers = np.asarray(rows)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
+        raise ValueError(
+            f"{name} is {shown(rows)}; it must be a list of row numbers, or None to draw them"
+        )
+    return np.ascontiguousarray(numbers, dtype=np.int64)
+
+
+def randomized_bhc(
+    X: Any,
+    family: Family | str,
+    *,
+    alpha: float = 1.0,
+    subset: int = 100,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tree:
+    """Randomised BHC: subsets say how all rows are split (Heller & Ghahramani 2005).
+
+    Greedy BHC makes a tree of a random subset of the rows. Each other row goes to the side of the
+    root that has the cluster it most probably belongs to; so on with both sides, until no more than
+    ``subset`` rows are left. A side with more than three quarters of the subset is split further by
+    the same tree. Where more than 15/16 of the rows go to one side, as duplicates do, those are
+    dealt out at random to two halves.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+    family : Family or str
+        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X.
+    alpha : float
+        Concentration of the Dirichlet process, above 0; larger values favour more clusters.
+    subset : int
+        Rows that greedy BHC takes at once; at least 2.
+    random_state : int
+        Seed of the subsets, from 0 to 2^64 - 1.
+    n_threads : int, optional
+        None: all cores. The tree does not depend on it.
+    progress : callable, optional
+        Called with (done, total); an exception raised in it ends the work.
+
+    Returns
+    -------
+    Tree
+        One root; `Tree.log_d` holds log d of each merge. With ``subset`` of at least n_rows it is
+        that of `bhc`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the argument, or the row, column and value that the family does not take.
+
+    Notes
+    -----
+    O(n log n) time for a fixed subset. Memory: some 200 bytes a row, and the statistics of a few
+    thousand rows a thread.
+    """
+    table = as_table(X)
+    model = resolve_family(family, X)
+    return _core.randomized_bhc(
+        table,
+        model,
+        check_alpha(alpha),
+        check_count("subset", subset, 2),
+        check_seed("random_state", random_state),
         check_threads(n_threads),
         progress,
     )

@@ -430,10 +430,11 @@ class BHC(_TreeClusterer):
     alpha : float, optional
         Concentration of the Dirichlet process, above 0; larger values favour more clusters. None:
         learned with the hyperparameters, and 1 where these are not.
-    tree : {"auto", "greedy", "rbhc", "ward"}
+    tree : {"auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized"}
         How the tree is grown: exact greedy BHC, RBHC, Ward's method on the raw or the standardised
-        columns, or the one of these with the highest evidence. A learned tree is refined as well,
-        except RBHC's and Ward's. RBHC is left out of ``"auto"`` beyond 2,000 rows where it is slow.
+        columns, or, ``"auto"``, the one of these with the highest evidence; for many rows by `bayes_kmeans_bhc` or `randomized_bhc`. Learned trees of
+        ``"auto"`` and ``"greedy"`` are refined as well. RBHC is left out of ``"auto"`` beyond 2,000
+        rows where it is slow.
     hyperparameters : {"auto", "learn", "data"}
         ``"learn"``: learned from the evidence together with the tree (`bhclust.learn`, which needs
         SciPy). ``"data"``: as `from_data` gives them, or as they are. ``"auto"``: a Family, alone

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._core import Family, NormalKnownVariance, Product, Table, Tree
-from bhclust.algorithms import bhc, rbhc
+from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc
 from bhclust.options import Progress
 
 __all__ = ["GROWTHS", "Growth", "growths"]
 
-GROWTHS = ("auto", "greedy", "rbhc", "ward")
+GROWTHS = ("auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized")
 """What ``tree=`` may say."""
 
 _QUICK_ROWS = 2000
@@ -49,12 +49,13 @@ def growths(
 
     Parameters
     ----------
-    kind : {"auto", "greedy", "rbhc", "ward"}
-        ``"greedy"``: exact greedy BHC. ``"rbhc"``: RBHC. ``"ward"``: Ward's method on the columns
-        as they are and standardised; counts by their square roots, compositions by those of their
-        shares, positive measurements by their logs, categories by indicators; missing cells by
-        their column's mean. ``"auto"``: all three, except RBHC on many rows where it has no fast
-        way, and Ward's method on sparse tables that would not fit.
+    kind : {"auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized"}
+        ``"greedy"``: exact greedy BHC. ``"rbhc"``: RBHC. ``"ward"``:
+        Ward's method on the columns as they are and standardised; counts by their square roots,
+        compositions by those of their shares, positive measurements by their logs, categories by
+        indicators; missing cells by their column's mean. ``"auto"``: all three, except RBHC on many
+        rows where it has no fast way, and Ward's method on sparse tables that would not fit.
+        ``"bayes-kmeans"``, ``"randomized"``: the ways of many rows.
     table : Table
     family : Family
         Of which the transforms follow.
@@ -71,6 +72,22 @@ def growths(
         lambda family, _alpha: rbhc(table, family, n_threads=n_threads, progress=progress),
         follows=True,
     )
+
+    fast = {
+        "bayes-kmeans": ("Bayes K-means tree", bayes_kmeans_bhc),
+        "randomized": ("randomised tree", randomized_bhc),
+    }
+    if kind in fast:
+        what, grow = fast[kind]
+        return [
+            Growth(
+                what,
+                lambda family, alpha: grow(
+                    table, family, alpha=alpha, n_threads=n_threads, progress=progress
+                ),
+                follows=True,
+            )
+        ]
 
     def ward(what: str, features: Callable[[], Cells]) -> Growth:
         return Growth(

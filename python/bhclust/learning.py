@@ -88,10 +88,10 @@ def learn(
         The start; an alias takes its own from X.
     alpha : float, optional
         A fixed concentration; None: it is learned from 1.
-    tree : {"auto", "greedy", "rbhc", "ward"} or a tree
+    tree : {"auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized"} or a tree
         How trees are grown (`bhclust.growth.growths` says how each way reads X); or one tree (Tree,
-        linkage matrix or Newick text), on which alone hyperparameters are learned. Trees of
-        ``"rbhc"`` and ``"ward"`` are not refined.
+        linkage matrix or Newick text), on which alone hyperparameters are learned. Only trees of
+        ``"auto"`` and ``"greedy"`` are refined.
     fixed : collection of int
         Columns whose blocks of a `Product` keep their hyperparameters.
     max_rows : int

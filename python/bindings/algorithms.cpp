@@ -1,8 +1,11 @@
 #include "bindings.hpp"
+#include <bhclust/algorithm/bayes_kmeans.hpp>
 #include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/randomized.hpp>
 #include <bhclust/algorithm/refine.hpp>
 #include <bhclust/algorithm/relaxed.hpp>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -33,6 +36,32 @@ tree relaxed(const held_table& table, const held_family& family, double lam, ind
   return relaxed_bhc(table.view, family.get(), options);
 }
 
+using row_array = py::array_t<index_t, py::array::c_style>;
+
+tree bayes_kmeans(const held_table& table, const held_family& family, double alpha, index_t n_seeds,
+                  const row_array& seeds, bool merge, index_t exact_rows, std::uint64_t seed,
+                  int n_threads, py::object progress) {
+  bayes_kmeans_options options;
+  options.alpha = alpha;
+  options.n_seeds = n_seeds;
+  options.seeds.assign(seeds.data(), seeds.data() + seeds.size());
+  options.merge = merge;
+  options.exact_rows = exact_rows;
+  options.seed = seed;
+  options.n_threads = n_threads;
+  options.progress = progress_of(std::move(progress));
+  const py::gil_scoped_release free;
+  return bayes_kmeans_bhc(table.view, family.get(), options);
+}
+
+tree randomized(const held_table& table, const held_family& family, double alpha, index_t subset,
+                std::uint64_t seed, int n_threads, py::object progress) {
+  const randomized_options options{alpha, subset, seed, n_threads,
+                                   progress_of(std::move(progress))};
+  const py::gil_scoped_release free;
+  return randomized_bhc(table.view, family.get(), options);
+}
+
 tree refined(const tree& t, const held_table& table, const held_family& family, double alpha,
              index_t max_regrafts, double max_seconds, py::object progress) {
   const refine_options options{alpha, max_regrafts, max_seconds, progress_of(std::move(progress))};
@@ -47,6 +76,11 @@ void register_algorithms(py::module_& m) {
          py::arg("n_threads"), py::arg("progress"));
   define(m, "relaxed_bhc", &relaxed, py::arg("table"), py::arg("family"), py::arg("lam"),
          py::arg("n_clusters"), py::arg("method"), py::arg("n_threads"), py::arg("progress"));
+  define(m, "bayes_kmeans_bhc", &bayes_kmeans, py::arg("table"), py::arg("family"),
+         py::arg("alpha"), py::arg("n_seeds"), py::arg("seeds"), py::arg("merge"),
+         py::arg("exact_rows"), py::arg("seed"), py::arg("n_threads"), py::arg("progress"));
+  define(m, "randomized_bhc", &randomized, py::arg("table"), py::arg("family"), py::arg("alpha"),
+         py::arg("subset"), py::arg("seed"), py::arg("n_threads"), py::arg("progress"));
   define(m, "refine", &refined, py::arg("tree"), py::arg("table"), py::arg("family"),
          py::arg("alpha"), py::arg("max_regrafts"), py::arg("max_seconds"), py::arg("progress"));
 }

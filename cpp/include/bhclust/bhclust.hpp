@@ -2,7 +2,9 @@
 /// The whole library.
 #pragma once
 
+#include <bhclust/algorithm/bayes_kmeans.hpp>
 #include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/randomized.hpp>
 #include <bhclust/algorithm/refine.hpp>
 #include <bhclust/algorithm/relaxed.hpp>
 #include <bhclust/analysis/cut.hpp>

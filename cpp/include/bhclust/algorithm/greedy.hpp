@@ -11,7 +11,10 @@
 #include <bhclust/tree.hpp>
 #include <bhclust/work.hpp>
 
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace bhclust {
@@ -32,13 +35,21 @@ class log_d_rule {
  public:
   static constexpr cost_kind costs = cost_kind::log_d;
 
-  log_d_rule(index_t rows, double alpha) : bias_(at(rows), 0.0), size_(at(rows), 1) {
+  log_d_rule(index_t rows, double alpha)
+      : log_d_rule(std::vector<double>(at(rows), 0.0), std::vector<index_t>(at(rows), 1), alpha) {}
+
+  /// Of clusters with trees of their own: S and the number of rows of each.
+  log_d_rule(std::vector<double> excess, std::vector<index_t> sizes, double alpha)
+      : bias_(std::move(excess)), size_(std::move(sizes)) {
+    const index_t rows = std::accumulate(size_.begin(), size_.end(), index_t{0});
+    log_factorial_.reserve(at(rows));
     size_term_.reserve(at(rows + 1));
     size_term_.push_back(0.0);
     for (index_t m = 1; m <= rows; ++m) {
       log_factorial_.push_back(log_gamma(static_cast<double>(m)));
       size_term_.push_back(std::log(alpha) - log_factorial_.back());
     }
+    for (std::size_t c = 0; c < size_.size(); ++c) bias_[c] += log_factorial_[at(size_[c] - 1)];
   }
 
   [[nodiscard]] double cost(index_t a, index_t b, double gain) const noexcept {
@@ -55,9 +66,11 @@ class log_d_rule {
   /// Size 0 keeps the size of a union with a dead slot within the table.
   void retire(index_t slot) {
     bias_[at(slot)] = std::numeric_limits<double>::infinity();
-    size_[at(slot)] = 0;
+    retired_ += std::exchange(size_[at(slot)], 0);
   }
-  void append(double log_d, index_t size) {
+  /// The union of what was retired since the last; the agglomeration's sizes count its own leaves.
+  void append(double log_d, index_t) {
+    const index_t size = std::exchange(retired_, 0);
     bias_.push_back(softplus(log_d) + log_factorial_[at(size - 1)]);
     size_.push_back(size);
   }
@@ -74,6 +87,7 @@ class log_d_rule {
   std::vector<double> size_term_;      ///< log α - lnΓ(m) at m
   std::vector<double> bias_;
   std::vector<index_t> size_;
+  index_t retired_ = 0;  ///< rows of the clusters whose union comes next
 };
 
 }  // namespace detail

@@ -1,0 +1,478 @@
+/// @file
+/// Bayes K-means BHC (Xu, Heller & Ghahramani 2009, section 5): clusters first, trees afterwards.
+#pragma once
+
+#include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/randomized.hpp>
+#include <bhclust/concentration.hpp>
+#include <bhclust/detail/agglomerate.hpp>
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/gathered_rows.hpp>
+#include <bhclust/detail/graft.hpp>
+#include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/random.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/progress.hpp>
+#include <bhclust/tree.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+
+struct bayes_kmeans_options {
+  double alpha = 1.0;            ///< DP concentration, > 0
+  index_t n_seeds = 0;           ///< rows drawn to start clusters; 0: √n, rounded
+  std::vector<index_t> seeds{};  ///< these rows instead, if any
+  bool merge = true;             ///< merge clusters while the marginal likelihood rises
+  index_t exact_rows = 1000;     ///< clusters of more have trees by randomised BHC
+  std::uint64_t seed = 0;        ///< of the choice of seeds and of subsets
+  int n_threads = 0;             ///< 0: all cores; the tree does not depend on it
+  progress_function progress{};
+};
+
+namespace detail {
+
+/// A store lent to an agglomeration.
+template <class Store>
+class borrowed_store {
+ public:
+  using query = typename Store::query;
+
+  explicit borrowed_store(Store& store) : store_(&store) {}
+
+  [[nodiscard]] index_t slots() const { return store_->slots(); }
+  void load(query& q, index_t slot) const { store_->load(q, slot); }
+  void row(const query& q, index_t begin, index_t end, double* out) const {
+    store_->row(q, begin, end, out);
+  }
+  [[nodiscard]] bool searches() const { return can_search(*store_); }
+  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+              cheapest& best) const {
+    if constexpr (has<searches_t, Store>) store_->search(q, begin, end, offset, best);
+  }
+  void retire(index_t slot) {
+    if constexpr (has<searches_t, Store>) store_->retire(slot);
+  }
+  index_t merge(index_t a, index_t b) { return store_->merge(a, b); }
+  void keep(const std::vector<index_t>& slots) { store_->keep(slots); }
+
+ private:
+  Store* store_;
+};
+
+/// The cost of a pair is what its union takes from the log marginal likelihood of the partition;
+/// merges end where it would fall. Tells the slots of the clusters that are left.
+class partition_rule {
+ public:
+  static constexpr cost_kind costs = cost_kind::none;
+
+  /// `left` gets the size of each slot at the end, 0 for those merged away.
+  partition_rule(std::vector<index_t> sizes, double alpha, std::vector<index_t>& left)
+      : log_alpha_(std::log(alpha)), left_(&left) {
+    *left_ = std::move(sizes);
+    for (const index_t size : *left_) weight_.push_back(log_gamma(static_cast<double>(size)));
+  }
+
+  [[nodiscard]] double cost(index_t a, index_t b, double gain) const { return offset(a, b) - gain; }
+  [[nodiscard]] double offset(index_t a, index_t b) const {
+    return (weight_[at(a)] + weight_[at(b)]) + union_term((*left_)[at(a)] + (*left_)[at(b)]);
+  }
+  /// Of a cluster of one row.
+  [[nodiscard]] double row_offset(index_t a) const {
+    return (weight_[at(a)] + 0.0) + union_term((*left_)[at(a)] + 1);
+  }
+  void retire(index_t slot) {
+    weight_[at(slot)] = std::numeric_limits<double>::infinity();
+    retired_ += std::exchange((*left_)[at(slot)], 0);
+  }
+  void append(double, index_t) {
+    left_->push_back(std::exchange(retired_, 0));
+    weight_.push_back(log_gamma(static_cast<double>(left_->back())));
+  }
+  void keep(const std::vector<index_t>& slots) {
+    keep_entries(*left_, slots);
+    keep_entries(weight_, slots);
+  }
+  [[nodiscard]] static bool goes_on(double cost) noexcept { return cost < 0.0; }
+
+ private:
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  /// A dead slot makes 0 rows of nothing: its weight decides.
+  [[nodiscard]] double union_term(index_t size) const {
+    return log_alpha_ - log_gamma(static_cast<double>(std::max<index_t>(size, 1)));
+  }
+
+  double log_alpha_;
+  std::vector<double> weight_;
+  std::vector<index_t>* left_;
+  index_t retired_ = 0;
+};
+
+/// Xu's sequential assignment: each row, in the table's order, joins the cluster or opens the one
+/// that gives the largest marginal likelihood of the partition so far, of equal ones the oldest
+/// cluster. Row x raises log p by log p(x) + gain(c, x) + log |c| in cluster c, by log p(x) + log α
+/// alone.
+///
+/// Rows come in blocks whose gains with all clusters are known beforehand; whenever a cluster takes
+/// a row, its gains with the rest of the block are computed anew. That is the sequential rule
+/// itself, by the kernels that score one cluster against many rows.
+template <class Store>
+class row_assignment {
+ public:
+  row_assignment(Store store, index_t rows, double alpha, thread_team& team,
+                 progress_meter& progress)
+      : store_(std::move(store)),
+        team_(team),
+        progress_(progress),
+        rows_(rows),
+        log_alpha_(std::log(alpha)),
+        taken_(at(rows), false) {}
+
+  void run(const std::vector<index_t>& seeds) {
+    for (const index_t i : seeds) {
+      taken_[at(i)] = true;
+      open(i);
+    }
+    block_ = std::clamp<index_t>(static_cast<index_t>(seeds.size()) / 8 * 8, 32, 256);
+    for (index_t begin = 0; begin < rows_; begin += block_) {
+      assign_block(begin, std::min(rows_, begin + block_));
+      progress_.tick();
+    }
+    keep_clusters(rows_);
+  }
+
+  /// Rows of each cluster; cluster c is at slot c of the store, in order of slots.
+  [[nodiscard]] std::vector<std::vector<index_t>>& members() noexcept { return members_; }
+  [[nodiscard]] Store& store() noexcept { return store_; }
+
+ private:
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] index_t clusters() const noexcept { return static_cast<index_t>(members_.size()); }
+  [[nodiscard]] index_t slot_of_row(index_t i) const noexcept { return i - shift_; }
+  [[nodiscard]] double* values_of(index_t c) noexcept { return values_.data() + c * block_; }
+
+  void open(index_t row) {
+    members_.push_back({row});
+    slot_.push_back(slot_of_row(row));
+  }
+
+  void assign_block(index_t begin, index_t end) {
+    const bool all_taken = std::all_of(taken_.begin() + begin, taken_.begin() + end,
+                                       [](bool is_taken) { return is_taken; });
+    if (all_taken) return;
+    keep_clusters_if_sparse(begin);
+    score_all(begin, end);
+    for (index_t i = begin; i < end; ++i) {
+      if (taken_[at(i)]) continue;
+      taken_[at(i)] = true;
+      const index_t c = best_[at(i - begin)];
+      if (c < 0) {
+        open(i);
+        values_.resize(members_.size() * at(block_));
+        rescore(clusters() - 1, begin, i + 1, end);
+      } else {
+        members_[at(c)].push_back(i);
+        slot_[at(c)] = store_.merge(slot_[at(c)], slot_of_row(i));
+        rescore(c, begin, i + 1, end);
+      }
+    }
+  }
+
+  void score_all(index_t begin, index_t end) {
+    values_.resize(members_.size() * at(block_));
+    constexpr index_t clusters_a_task = 16;
+    const index_t k = clusters();
+    const auto score_some = [&](typename Store::query& query, index_t first) {
+      for (index_t c = first; c < std::min(k, first + clusters_a_task); ++c) {
+        score(query, c, begin, begin, end);
+      }
+    };
+    const index_t tasks = (k + clusters_a_task - 1) / clusters_a_task;
+    if (k * (end - begin) < worth_sharing) {
+      for (index_t t = 0; t < tasks; ++t) score_some(query_, t * clusters_a_task);
+    } else {
+      team_.run(
+          tasks,
+          [&](int, index_t t) {
+            typename Store::query own;
+            score_some(own, t * clusters_a_task);
+          },
+          [&] { progress_.tick(); });
+    }
+    best_.assign(at(end - begin), -1);
+    best_value_.assign(at(end - begin), log_alpha_);
+    for (index_t c = 0; c < k; ++c) take(c, values_of(c), 0, end - begin);
+  }
+
+  void score(typename Store::query& query, index_t c, index_t block, index_t begin, index_t end) {
+    if (begin == end) return;
+    double* out = values_of(c) + (begin - block);
+    store_.load(query, slot_[at(c)]);
+    store_.row(query, slot_of_row(begin), slot_of_row(end), out);
+    const double weight = std::log(static_cast<double>(members_[at(c)].size()));
+    for (index_t j = 0; j < end - begin; ++j) out[j] += weight;
+  }
+
+  void take(index_t c, const double* values, index_t begin, index_t end) {
+    for (index_t j = begin; j < end; ++j) {
+      if (!wins(values[j], c, j)) continue;
+      best_[at(j)] = c;
+      best_value_[at(j)] = values[j];
+    }
+  }
+  [[nodiscard]] bool wins(double value, index_t c, index_t j) const {
+    const double best = best_value_[at(j)];
+    return value > best || (value == best && (best_[at(j)] < 0 || c < best_[at(j)]));
+  }
+
+  /// Cluster c against the rows from `begin` on, the others' values being known.
+  void rescore(index_t c, index_t block, index_t begin, index_t end) {
+    score(query_, c, block, begin, end);
+    const double* values = values_of(c);
+    for (index_t j = begin - block; j < end - block; ++j) {
+      const bool fell = best_[at(j)] == c && values[j] < best_value_[at(j)];
+      if (fell) {
+        choose_again(j);
+      } else if (best_[at(j)] == c || wins(values[j], c, j)) {
+        best_[at(j)] = c;
+        best_value_[at(j)] = values[j];
+      }
+    }
+  }
+
+  void choose_again(index_t j) {
+    best_[at(j)] = -1;
+    best_value_[at(j)] = log_alpha_;
+    for (index_t c = 0; c < clusters(); ++c) take(c, values_of(c), j, j + 1);
+  }
+
+  void keep_clusters_if_sparse(index_t begin) {
+    constexpr index_t fewest = 4096;
+    const index_t needed = clusters() + rows_ - begin;
+    if (store_.slots() > fewest && 2 * needed < store_.slots()) keep_clusters(begin);
+  }
+
+  /// Drops all slots but those of clusters and of rows from `begin` on.
+  void keep_clusters(index_t begin) {
+    std::vector<index_t> kept = slot_;
+    for (index_t i = begin; i < rows_; ++i) kept.push_back(slot_of_row(i));
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    const auto place = [&kept](index_t slot) {
+      return static_cast<index_t>(std::lower_bound(kept.begin(), kept.end(), slot) - kept.begin());
+    };
+    for (index_t& slot : slot_) slot = place(slot);
+    if (begin < rows_) shift_ = begin - place(slot_of_row(begin));
+    store_.keep(kept);
+    if (begin == rows_) sort_by_slot();
+  }
+
+  void sort_by_slot() {
+    std::vector<std::vector<index_t>> sorted(members_.size());
+    for (std::size_t c = 0; c < members_.size(); ++c) {
+      sorted[at(slot_[c])] = std::move(members_[c]);
+    }
+    members_ = std::move(sorted);
+    std::iota(slot_.begin(), slot_.end(), index_t{0});
+  }
+
+  /// Scores worth a fork and join.
+  static constexpr index_t worth_sharing = 65536;
+
+  Store store_;
+  thread_team& team_;
+  progress_meter& progress_;
+  index_t rows_;
+  double log_alpha_;
+  std::vector<bool> taken_;
+  index_t shift_ = 0;  ///< rows dropped, less those that are clusters
+  std::vector<std::vector<index_t>> members_;
+  std::vector<index_t> slot_;
+  index_t block_ = 0;
+  std::vector<double> values_;  ///< gain + log |c| of each cluster and row of the block
+  std::vector<index_t> best_;   ///< the cluster a row of the block would join, -1: its own
+  std::vector<double> best_value_;
+  typename Store::query query_;
+};
+
+template <class Model>
+class bayes_kmeans {
+ public:
+  bayes_kmeans(const Model& model, const table_view& X, const bayes_kmeans_options& options,
+               thread_team& team, progress_meter& progress)
+      : model_(model), X_(X), options_(options), team_(team), progress_(progress) {}
+
+  [[nodiscard]] tree run(const std::vector<index_t>& seeds) {
+    row_assignment<store_type> assigned(make_store<evidence_score>(model_, X_), X_.rows(),
+                                        options_.alpha, team_, progress_);
+    assigned.run(seeds);
+    clusters_ = std::move(assigned.members());
+    if (options_.merge) merge_clusters(assigned.store());
+    grow_below();
+    return put_together(above(assigned.store()));
+  }
+
+ private:
+  using store_type = typename store_for<Model, evidence_score>::type;
+  using lent = borrowed_store<store_type>;
+
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] std::vector<index_t> sizes() const {
+    std::vector<index_t> found;
+    for (const auto& rows : clusters_) found.push_back(static_cast<index_t>(rows.size()));
+    return found;
+  }
+
+  /// The store then holds the clusters that are left, in the order of their nodes.
+  void merge_clusters(store_type& store) {
+    const auto count = static_cast<index_t>(clusters_.size());
+    std::vector<index_t> left;
+    agglomeration<lent, partition_rule> run(
+        lent(store), partition_rule(sizes(), options_.alpha, left), count, team_, progress_);
+    const tree merged = run.run();
+    std::vector<index_t> live;
+    for (index_t s = 0; s < static_cast<index_t>(left.size()); ++s) {
+      if (left[at(s)] > 0) live.push_back(s);
+    }
+    store.keep(live);
+    std::vector<std::vector<index_t>> all = std::move(clusters_);
+    for (index_t k = count; k < merged.nodes(); ++k) {
+      auto joined = std::move(all[at(merged.left(k))]);
+      const auto& more = all[at(merged.right(k))];
+      joined.insert(joined.end(), more.begin(), more.end());
+      all.push_back(std::move(joined));
+    }
+    clusters_.clear();
+    for (const index_t k : merged.roots()) clusters_.push_back(std::move(all[at(k)]));
+  }
+
+  /// The trees below, first those that take all threads.
+  void grow_below() {
+    below_.resize(clusters_.size());
+    for (auto& rows : clusters_) std::sort(rows.begin(), rows.end());
+    std::vector<std::size_t> small;
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+      if (static_cast<index_t>(clusters_[c].size()) <= options_.exact_rows) {
+        small.push_back(c);
+      } else {
+        below_[c] = randomized(c);
+      }
+    }
+    team_.run(
+        static_cast<index_t>(small.size()),
+        [&](int thread, index_t i) { below_[small[at(i)]] = exact(small[at(i)], thread); },
+        [&] { progress_.tick(); });
+  }
+
+  [[nodiscard]] tree randomized(std::size_t c) {
+    const index_t subset = std::min(options_.exact_rows, randomized_options{}.subset);
+    randomized_growth<Model> growth(model_, X_, options_.alpha, subset,
+                                    options_.seed + 0xD1B54A32D192ED03U * (c + 1));
+    const tree grown = growth.run(clusters_[c], team_, progress_);
+    gathered_rows gathered(X_);
+    gathered.assign(clusters_[c]);
+    return with_log_d(grown, gathered.view(), model_, options_.alpha, team_, progress_);
+  }
+
+  [[nodiscard]] tree exact(std::size_t c, int thread) {
+    const auto n = static_cast<index_t>(clusters_[c].size());
+    if (n == 1) return tree_builder(1, cost_kind::log_d).finish();
+    progress_meter own(ticks_of(thread, progress_), 1);
+    gathered_rows gathered(X_);
+    gathered.assign(clusters_[c]);
+    return agglomerate<evidence_score>(model_, gathered.view(), log_d_rule(n, options_.alpha), 1,
+                                       own);
+  }
+
+  /// Exact greedy BHC of the clusters, with what the trees below make of each.
+  [[nodiscard]] tree above(store_type& store) {
+    std::vector<double> excess;
+    for (const tree& t : below_) {
+      excess.push_back(t.merges() == 0 ? 0.0 : softplus(t.cost().back()));
+    }
+    agglomeration<lent, log_d_rule> run(lent(store),
+                                        log_d_rule(std::move(excess), sizes(), options_.alpha),
+                                        static_cast<index_t>(clusters_.size()), team_, progress_);
+    return run.run();
+  }
+
+  [[nodiscard]] tree put_together(const tree& top) const {
+    tree_builder grown(X_.rows(), cost_kind::log_d);
+    std::vector<index_t> roots;
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+      roots.push_back(graft(grown, below_[c], clusters_[c]));
+    }
+    static_cast<void>(graft(grown, top, std::move(roots)));
+    return std::move(grown).finish();
+  }
+
+  const Model& model_;
+  table_view X_;
+  const bayes_kmeans_options& options_;
+  thread_team& team_;
+  progress_meter& progress_;
+  std::vector<std::vector<index_t>> clusters_;
+  std::vector<tree> below_;
+};
+
+/// The seeds in the order in which they become clusters: ascending.
+[[nodiscard]] inline std::vector<index_t> seeds_of(const bayes_kmeans_options& options,
+                                                   index_t rows) {
+  std::vector<index_t> seeds = options.seeds;
+  if (seeds.empty()) {
+    const auto root = static_cast<index_t>(std::llround(std::sqrt(static_cast<double>(rows))));
+    const index_t count = options.n_seeds == 0 ? root : options.n_seeds;
+    require(count >= 1 && count <= rows, [&] {
+      return "n_seeds is " + std::to_string(count) + "; X has " + std::to_string(rows) +
+             " row(s), so it must be between 1 and that";
+    });
+    seeds.resize(static_cast<std::size_t>(rows));
+    std::iota(seeds.begin(), seeds.end(), index_t{0});
+    random_source(options.seed).choose(seeds, count);
+    seeds.resize(static_cast<std::size_t>(count));
+  }
+  std::sort(seeds.begin(), seeds.end());
+  for (std::size_t s = 0; s < seeds.size(); ++s) {
+    require(seeds[s] >= 0 && seeds[s] < rows, [&] {
+      return "seeds holds " + std::to_string(seeds[s]) + "; X has rows 0 to " +
+             std::to_string(rows - 1);
+    });
+    require(s == 0 || seeds[s] != seeds[s - 1],
+            [&] { return "seeds holds row " + std::to_string(seeds[s]) + " twice"; });
+  }
+  return seeds;
+}
+
+}  // namespace detail
+
+/// Bayes K-means BHC: seeds become clusters, every other row in turn joins the cluster or opens the
+/// one that gives the largest marginal likelihood of the Dirichlet process mixture, then clusters
+/// are merged while it rises. Greedy BHC makes a tree of the clusters, and one below each cluster,
+/// or randomised BHC where it has more than `exact_rows` rows. tree::cost() holds log d of each
+/// merge. For k clusters O(nk + k²) scores and the trees below; memory as greedy_bhc. With all rows
+/// as seeds and no merging greedy_bhc's own tree; the same tree for any number of threads.
+template <class Family>
+[[nodiscard]] tree bayes_kmeans_bhc(const table_view& X, const Family& family,
+                                    const bayes_kmeans_options& options = {}) {
+  check_alpha(options.alpha);
+  require(options.exact_rows >= 2, [&] {
+    return "exact_rows is " + std::to_string(options.exact_rows) + "; it must be at least 2";
+  });
+  const auto model = bind(family, X);
+  const auto seeds = detail::seeds_of(options, X.rows());
+  detail::thread_team team(options.n_threads);
+  detail::progress_meter progress(options.progress, 2 * X.rows() - 1);
+  detail::bayes_kmeans<model_of<Family>> run(model, X, options, team, progress);
+  tree grown = run.run(seeds);
+  progress.finish();
+  return grown;
+}
+
+}  // namespace bhclust

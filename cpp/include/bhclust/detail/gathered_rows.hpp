@@ -1,0 +1,54 @@
+/// @file
+/// Some rows of a table as a table of their own.
+#pragma once
+
+#include <bhclust/types.hpp>
+
+#include <vector>
+
+namespace bhclust::detail {
+
+/// Copies rows, so that they lie one after another as stores want them. Reusable.
+class gathered_rows {
+ public:
+  explicit gathered_rows(const table_view& X) : X_(X) {}
+
+  void clear() noexcept {
+    count_ = 0;
+    values_.clear();
+    indices_.clear();
+    ends_.assign(1, 0);
+  }
+  void add(index_t i) {
+    const row_view row = X_.row(i);
+    for (index_t k = 0; k < row.stored(); ++k) values_.push_back(row.value(k));
+    if (X_.sparse()) {
+      for (index_t k = 0; k < row.stored(); ++k) indices_.push_back(row.column(k));
+      ends_.push_back(static_cast<index_t>(values_.size()));
+    }
+    ++count_;
+  }
+  void add(span<const index_t> chosen) {
+    for (const index_t i : chosen) add(i);
+  }
+  /// Those chosen and no other.
+  void assign(span<const index_t> chosen) {
+    clear();
+    add(chosen);
+  }
+
+  /// Valid until the rows change.
+  [[nodiscard]] table_view view() const noexcept {
+    if (!X_.sparse()) return rows(values_.data(), count_, X_.columns());
+    return sparse_rows(values_.data(), indices_.data(), ends_.data(), count_, X_.columns());
+  }
+
+ private:
+  table_view X_;
+  index_t count_ = 0;
+  std::vector<double> values_;
+  std::vector<index_t> indices_;
+  std::vector<index_t> ends_{0};
+};
+
+}  // namespace bhclust::detail
