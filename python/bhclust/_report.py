@@ -29,8 +29,10 @@ from ._sniff import Column
 from ._traits import Trait, short_name, traits
 from .io import OutputFiles, Table
 
-_MOST_CLUSTERS = 300
+_MOST_CLUSTERS = 200
 _MOST_NAMES = 12
+_MANY_CLUSTERS = 50
+_FEWER_NAMES = 5
 _MOST_COLUMNS = 500
 _MOST_WORK = 2e8
 _MOST_DOUBTED = 60
@@ -369,7 +371,6 @@ def _data(found: _Found) -> str:
         "labels": found.labels.tolist(),
         "sure": [round(value, 2) for value in found.sure.tolist()],
         "doubt": _doubts(found),
-        "traits": [[trait.text for trait in told] for told in found.traits],
         "shorts": [", ".join(trait.short for trait in told[:3]) for told in found.traits],
         **_report_data.tree_of(found.post, found.labels),
         **_report_data.cells_of(found.field),
@@ -462,18 +463,20 @@ def _clusters(found: _Found) -> str:
     head = ["cluster", found.unit, "certainty", "set apart by", "such as"]
     head += ["known classes"] if found.classes is not None else []
     lines = []
+    most = _MOST_NAMES if found.n_clusters <= _MANY_CLUSTERS else _FEWER_NAMES
     by_cluster = np.split(np.argsort(found.labels, kind="stable"), np.cumsum(sizes)[:-1])
     for label in sorted(largest.tolist()):
         rows = by_cluster[label]
-        told = "; ".join(_isolated(trait.text) for trait in found.traits[label])
-        shown = ", ".join(_isolated(found.names[row]) for row in rows[:_MOST_NAMES].tolist())
-        more = f" and {len(rows) - _MOST_NAMES:,} more" if len(rows) > _MOST_NAMES else ""
+        # From here the script reads what it tells of a cluster.
+        told = "; ".join(f"<bdi>{escape(trait.text)}</bdi>" for trait in found.traits[label])
+        shown = ", ".join(_isolated(found.names[row]) for row in rows[:most].tolist())
+        more = f" and {len(rows) - most:,} more" if len(rows) > most else ""
         sure = percent_in_words(float(found.sure[rows].mean()))
         cells = [_linked(label, sizes), f"{len(rows):,}", sure, told or "nothing", shown + more]
         if found.classes is not None:
             counts = Counter(found.classes[row] or "unknown" for row in rows.tolist())
             cells.append(_isolated(mixture_in_words(counts)))
-        lines.append(_markup_row(cells, 3))
+        lines.append(_markup_row(cells, 3, f' id="cluster-{label}"'))
     after = ""
     if found.n_clusters > len(largest):
         more = f"{found.n_clusters - len(largest):,}"
@@ -492,7 +495,7 @@ def _linked(label: int, sizes: Ints) -> str:
 
 def _isolated(text: str) -> str:
     """Escape a text of the table, and keep its writing direction to itself."""
-    return f"<bdi>{escape(text)}</bdi>"
+    return escape(text) if text.isascii() else f"<bdi>{escape(text)}</bdi>"
 
 
 def _table(name: str, head: Sequence[str], lines: Iterable[str], numeric: int = 0) -> str:
@@ -566,12 +569,12 @@ def _row(cells: Sequence[str], numeric: int = 0) -> str:
     return _markup_row([_isolated(cell) for cell in cells], numeric)
 
 
-def _markup_row(cells: Sequence[str], numeric: int = 0) -> str:
+def _markup_row(cells: Sequence[str], numeric: int = 0, attributes: str = "") -> str:
     written = "".join(
         f"<td{' class=number' if place < numeric else ''}>{cell}</td>"
         for place, cell in enumerate(cells)
     )
-    return f"<tr>{written}</tr>"
+    return f"<tr{attributes}>{written}</tr>"
 
 
 def _columns(found: _Found) -> str:

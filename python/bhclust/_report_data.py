@@ -17,12 +17,12 @@ _ALPHABET = np.frombuffer(
 )
 _LEVELS = 62
 _MISSING = 63
-_MOST_CELLS = 80_000
+_MOST_CELLS = 44_000
 _FEWEST_FIELDS = 8
 _MOST_FIELDS = 26
-_MOST_EXPLAINED = 400
+_MOST_EXPLAINED = 250
 _MOST_WORK = 5e7
-_MOST_PARTS = 10
+_MOST_PARTS = 8
 
 
 def most_fields(n: int) -> int:

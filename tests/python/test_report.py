@@ -222,7 +222,7 @@ def test_many_clusters_are_cut_short():
     X = np.random.default_rng(0).normal(size=(n, 2))
     post = bhclust.BHC(family="gaussian-diag", tree="rbhc").fit(X).posterior_
     page = without_pictures(post, X, labels=np.arange(n))
-    assert "The 300 largest are listed; 100 are not." in page.said
+    assert "The 200 largest are listed; 200 are not." in page.said
     assert page.tags.count("tr") < 400
 
 

@@ -362,6 +362,11 @@
     ];
   }
 
+  function traitsOf(label) {
+    const row = find(`cluster-${label}`);
+    return row ? [...row.cells[3].querySelectorAll("bdi")].map((one) => one.textContent) : [];
+  }
+
   function tell(node) {
     const labels = labelsBelow(node);
     const parts = [];
@@ -380,10 +385,10 @@
       told(`Odds that the two sides are different kinds, from these ${data.unit} alone: ${oddsInWords(odds(node))}.`);
     }
     if (labels.length > 1) told(`Clusters ${labels.slice(0, 30).join(", ")}${labels.length > 30 ? ", …" : ""}.`);
-    else if (data.traits[labels[0]]) {
+    else if (traitsOf(labels[0]).length) {
       parts.push(element("h4", {}, `What sets cluster ${labels[0]} apart`));
       const list = element("ul");
-      for (const text of data.traits[labels[0]]) list.append(element("li", {}, element("bdi", {}, text)));
+      for (const text of traitsOf(labels[0])) list.append(element("li", {}, element("bdi", {}, text)));
       parts.push(list);
     }
     if (node >= n) parts.push(...contributions(node));
