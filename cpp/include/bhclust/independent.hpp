@@ -199,7 +199,7 @@ class independent_store {
         rows_(X),
         margins_(model_, tables_),
         clusters_(model.width()) {
-    if (searches()) bounds_ = row_bounds(rows_);
+    if (searches() && shuffles_bytes) bounds_ = row_bounds(rows_);
     level_offset_.push_back(0);
     pacer pace;
     for (index_t j = 0; j < model_.columns(); ++j) {
