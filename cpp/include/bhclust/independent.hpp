@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,18 @@ class independent {
       for (auto& column : columns_) column.tabulate(tables);
     } else {
       static_cast<void>(tables);
+    }
+  }
+
+  /// Tables of its own, for clusters of a table of so many rows; copies share them.
+  void prepare(index_t rows) {
+    if constexpr (detail::has<detail::tabulate_t, Column>) {
+      auto tables = std::make_shared<detail::function_tables>(
+          detail::function_tables::short_ones(columns(), rows));
+      tabulate(*tables);
+      own_tables_ = std::move(tables);
+    } else {
+      static_cast<void>(rows);
     }
   }
 
@@ -169,6 +182,7 @@ class independent {
 
   std::vector<Column> columns_;
   std::vector<index_t> offset_;
+  std::shared_ptr<const detail::function_tables> own_tables_;  ///< what prepare made, if anything
 };
 
 namespace detail {
