@@ -8,6 +8,7 @@
 #include <bhclust/any_family.hpp>
 #include <bhclust/family/bernoulli_beta.hpp>
 #include <bhclust/family/categorical_dirichlet.hpp>
+#include <bhclust/family/multinomial_dirichlet.hpp>
 #include <bhclust/family/normal_inverse_gamma.hpp>
 #include <bhclust/family/poisson_gamma.hpp>
 #include <bhclust/inference/posterior.hpp>
@@ -182,4 +183,28 @@ TEST_CASE("product: refusals") {
                             bhclust::rows(X.cells().data(), 0, 4));
       },
       {"X has no rows; at least one is needed"});
+}
+
+TEST_CASE("product: models made ready for many clusters say the same, and outlive their copies") {
+  random_source random(77);
+  std::vector<double> cells;
+  for (int e = 0; e < 400 * 3; ++e) {
+    cells.push_back(static_cast<double>(random.below(e % 3 == 0 ? 2 : 6)));
+  }
+  const auto X = bhclust::rows(cells.data(), 400, 3);
+  const bhclust::Product family{
+      {{bhclust::any_family(bhclust::BernoulliBeta{0.3, 0.9}), {0}},
+       {bhclust::any_family(bhclust::MultinomialDirichlet{0.4}), {1, 2}}}};
+  const auto plain = bhclust::bind(family, X);
+  auto ready = bhclust::bind_prepared(family, X);
+  {
+    auto copy = ready;
+    ready = copy;
+  }
+  std::vector<double> t(static_cast<std::size_t>(plain.width()), 0.0);
+  for (index_t i = 0; i < 400; ++i) {
+    plain.observe(X.row(i), t.data());
+    const double wanted = plain.log_marginal(t.data());
+    CHECK(std::fabs(ready.log_marginal(t.data()) - wanted) <= 1e-12 * std::fabs(wanted));
+  }
 }

@@ -105,6 +105,8 @@ class erased_model {
   virtual void observe(const row_view& row, double* t) const = 0;
   [[nodiscard]] virtual double log_marginal(const double* t) const = 0;
   virtual void log_marginals(const double* t, index_t count, double* out) const = 0;
+  /// A copy made ready for clusters of so many rows; null if there is nothing to make ready.
+  [[nodiscard]] virtual std::shared_ptr<const erased_model> prepared(index_t rows) const = 0;
   virtual void merge(double* t, const double* s) const = 0;
   virtual void remove(double* t, const double* s) const = 0;
   [[nodiscard]] virtual double divergence(const double* t, const double* s) const = 0;
@@ -138,6 +140,16 @@ class erased_model_of final : public erased_model {
   }
   void log_marginals(const double* t, index_t count, double* out) const override {
     model_.log_marginals(t, count, out);
+  }
+  [[nodiscard]] std::shared_ptr<const erased_model> prepared(index_t rows) const override {
+    if constexpr (Model::preparable) {
+      Model copy = model_;
+      copy.prepare(rows);
+      return std::make_shared<erased_model_of>(std::move(copy));
+    } else {
+      static_cast<void>(rows);
+      return nullptr;
+    }
   }
   void merge(double* t, const double* s) const override { model_.merge(t, s); }
   void remove(double* t, const double* s) const override { model_.remove(t, s); }
@@ -194,6 +206,10 @@ class any_model {
   [[nodiscard]] double log_marginal(const double* t) const { return model_->log_marginal(t); }
   void log_marginals(const double* t, index_t count, double* out) const {
     model_->log_marginals(t, count, out);
+  }
+  /// Copies made before are left as they are.
+  void prepare(index_t rows) {
+    if (auto ready = model_->prepared(rows)) model_ = std::move(ready);
   }
   void merge(double* t, const double* s) const { model_->merge(t, s); }
   void remove(double* t, const double* s) const { model_->remove(t, s); }

@@ -31,6 +31,9 @@
 ///     void log_marginals(const double* t, index_t count, double* out) const;
 ///                                     // of `count` <= 8 clusters, one after another; each value
 ///                                     // depends on its own cluster alone       [one by one]
+///     void prepare(index_t rows);     // before log_marginal is asked of many clusters of so many
+///                                     // rows: tables and the like, whose use may change the last
+///                                     // bits of its values                     [nothing]
 ///     index_t gradient_size() const;          // learning                 [none]
 ///     void add_gradient(const double* t, double weight, double* g) const;
 ///                                     // g += weight · ∂ log_marginal(t) / ∂ hyperparameters
@@ -102,6 +105,8 @@ using merge_t = decltype(std::declval<const M&>().merge(std::declval<double*>(),
 template <class M>
 using log_marginals_t = decltype(std::declval<const M&>().log_marginals(
     std::declval<const double*>(), index_t{}, std::declval<double*>()));
+template <class M>
+using prepare_t = decltype(std::declval<M&>().prepare(index_t{}));
 template <class M>
 using remove_t = decltype(std::declval<const M&>().remove(std::declval<double*>(),
                                                           std::declval<const double*>()));
@@ -239,6 +244,7 @@ class completed {
   using bare = Bare;
   static constexpr bool relaxable = detail::relaxable<Bare>;
   static constexpr bool learnable = has<gradient_t, Bare>;
+  static constexpr bool preparable = has<prepare_t, Bare>;
 
   completed(Bare model, index_t columns) : model_(std::move(model)), columns_(columns) {}
 
@@ -253,6 +259,13 @@ class completed {
       model_.log_marginals(t, count, out);
     } else {
       for (index_t i = 0, w = width(); i < count; ++i) out[i] = log_marginal(t + i * w);
+    }
+  }
+  void prepare(index_t rows) {
+    if constexpr (preparable) {
+      model_.prepare(rows);
+    } else {
+      static_cast<void>(rows);
     }
   }
   void merge(double* t, const double* s) const { merge_statistics(model_, t, s); }
@@ -360,6 +373,14 @@ template <class Family>
 [[nodiscard]] model_of<Family> bind(const Family& family, const table_view& X) {
   check_data(family, X);
   return bind(family, X.columns());
+}
+
+/// The same for algorithms that ask for the marginal likelihoods of many clusters.
+template <class Family>
+[[nodiscard]] model_of<Family> bind_prepared(const Family& family, const table_view& X) {
+  auto model = bind(family, X);
+  model.prepare(X.rows());
+  return model;
 }
 
 }  // namespace bhclust

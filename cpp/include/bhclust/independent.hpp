@@ -37,6 +37,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,18 @@ class independent {
       for (auto& column : columns_) column.tabulate(tables);
     } else {
       static_cast<void>(tables);
+    }
+  }
+
+  /// Tables of its own, for clusters of a table of so many rows; copies share them.
+  void prepare(index_t rows) {
+    if constexpr (detail::has<detail::tabulate_t, Column>) {
+      auto tables = std::make_shared<detail::function_tables>(
+          detail::function_tables::short_ones(columns(), rows));
+      tabulate(*tables);
+      own_tables_ = std::move(tables);
+    } else {
+      static_cast<void>(rows);
     }
   }
 
@@ -209,6 +222,7 @@ class independent {
 
   std::vector<Column> columns_;
   std::vector<index_t> offset_;
+  std::shared_ptr<const detail::function_tables> own_tables_;  ///< what prepare made, if anything
 };
 
 namespace detail {
@@ -239,7 +253,7 @@ class independent_store {
         rows_(X),
         margins_(model_, tables_),
         clusters_(model.width()) {
-    if (searches()) bounds_ = row_bounds(rows_);
+    if (searches() && shuffles_bytes) bounds_ = row_bounds(rows_);
     level_offset_.push_back(0);
     pacer pace;
     for (index_t j = 0; j < model_.columns(); ++j) {

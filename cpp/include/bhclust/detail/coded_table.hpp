@@ -253,13 +253,18 @@ class coded_table {
     }
   }
 
+  /// Four sums at a time for the same reason, in an order that depends on the row alone.
   void sum_sparse(const gain_table& gains, index_t begin, index_t end, double* out) const {
     const double* term = gains.of_code.data();
     for (index_t s = begin; s < end; ++s) {
-      double sum = gains.base;
-      for (index_t k = row_start_[at(s)]; k < row_start_[at(s) + 1]; ++k)
-        sum += term[codes_[at(k)]];
-      out[s - begin] = sum;
+      const code* c = codes_.data() + row_start_[at(s)];
+      const code* last = codes_.data() + row_start_[at(s) + 1];
+      double sums[4] = {gains.base, 0.0, 0.0, 0.0};
+      for (; last - c >= 4; c += 4) {
+        for (int k = 0; k < 4; ++k) sums[k] += term[c[k]];
+      }
+      for (; c < last; ++c) sums[0] += term[*c];
+      out[s - begin] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
   }
 

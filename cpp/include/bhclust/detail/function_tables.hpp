@@ -34,6 +34,13 @@ class function_tables {
   function_tables(index_t columns, index_t rows)
       : size_(std::clamp<index_t>(budget / std::max<index_t>(columns, 1), 16, 4096)),
         rows_(std::min(size_, rows + 1)) {}
+  /// For a few functions of each of some thousand clusters: no longer than repays its making.
+  [[nodiscard]] static function_tables short_ones(index_t columns, index_t rows) {
+    function_tables made(columns, rows);
+    made.size_ = std::min(made.size_, std::clamp<index_t>(rows / 8, 16, 4096));
+    made.rows_ = std::min(made.size_, rows + 1);
+    return made;
+  }
   function_tables(const function_tables&) = delete;
   function_tables& operator=(const function_tables&) = delete;
   function_tables(function_tables&&) = default;

@@ -127,6 +127,8 @@ class multinomial_model {
 
   [[nodiscard]] double log_marginal(const double* t) const { return factors_.log_marginal(t); }
 
+  void prepare(index_t rows) { factors_.prepare(rows); }
+
   [[nodiscard]] index_t gradient_size() const noexcept { return columns_; }
 
   void add_gradient(const double* t, double weight, double* g) const noexcept {

@@ -181,7 +181,7 @@ template <class Family>
                                    const progress_function& report = {}, int n_threads = 0) {
   detail::require_leaves(t, X.rows());
   detail::progress_meter progress(report, t.nodes());
-  const auto model = bind(family, X);
+  const auto model = bind_prepared(family, X);
   detail::thread_team team(n_threads);
   relocations found;
   found.log_crossing = detail::crossing_clusters(t, X, model, p.alpha, set, team, progress);
@@ -241,7 +241,7 @@ template <class Family>
                                           const progress_function& report = {}, int n_threads = 0) {
   detail::require_leaves(t, X.rows());
   detail::progress_meter progress(report, t.nodes());
-  const auto model = bind(family, X);
+  const auto model = bind_prepared(family, X);
   detail::thread_team team(n_threads);
   const auto crossing =
       detail::crossing_clusters(t, X, model, p.alpha, relocation_set::four, team, progress);
@@ -299,7 +299,7 @@ template <class Family>
   detail::require_leaves(t, X.rows());
   const index_t n = t.leaves();
   detail::progress_meter progress(report, n * (n - 1) / 2);
-  const auto model = bind(family, X);
+  const auto model = bind_prepared(family, X);
   detail::statistics_block statistics(model.width());
   for (index_t k = 0; k < t.nodes(); ++k) statistics.append();
   detail::for_each_node_statistics(t, X, model, [&](index_t k, const double* s) {

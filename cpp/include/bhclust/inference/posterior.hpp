@@ -161,7 +161,7 @@ template <class Family>
                                        const posterior_options& options = {}) {
   check_alpha(options.alpha);
   detail::progress_meter progress(options.progress, t.nodes());
-  const auto model = bind(family, X);
+  const auto model = bind_prepared(family, X);
   detail::require_leaves(t, X.rows());
   tree_posterior p;
   p.alpha = options.alpha;

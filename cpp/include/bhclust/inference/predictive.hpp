@@ -90,7 +90,7 @@ template <class Family>
                                                  const table_view& fresh,
                                                  const predictive_options& options = {}) {
   detail::progress_meter progress(options.progress, t.nodes() + 1);
-  const auto model = bind(family, X);
+  const auto model = bind_prepared(family, X);
   detail::require_leaves(t, X.rows());
   detail::require_columns(X, fresh);
   check_data(family, fresh);
