@@ -50,6 +50,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a file is where a folder is to be; name another folder",
     errno.EEXIST: "a file is where a folder is to be; name another folder",
 }
+_NAMES = "names of the rows"
 _COMMAS = "numbers are read with decimal commas"
 
 
@@ -222,7 +223,7 @@ def read_table(
     known: list[str] = []
     for name in kept:
         if name == names:
-            aside[name] = "names of the rows"
+            aside[name] = _NAMES
             continue
         if name not in asked and has_known_classes(cells[name]):
             known.append(name)
@@ -281,7 +282,7 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
     if is_matrix_file(path):
         found = _table_of(read_matrix(path))
         texts = {name: _again(column) for name, column in found.columns.items()}
-        rows = Records(found.path, list(texts), [], found.lines, found.numbers, "", [])
+        rows = Records(found.path, list(texts), [], list(found.lines), list(found.numbers), "", [])
         cells: dict[str, Cells] = {
             name: ArrayCells(values, name, path=found.path) for name, values in texts.items()
         }
@@ -291,7 +292,8 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
         rows = source[0] if source else read_records(path, header=header)
         cells = source[1] if source else _cells(rows, None)[0]
         others = [column for name, column in cells.items() if name not in fitted.columns]
-        key = name_column(others)
+        before = [name for name, why in fitted.set_aside.items() if why == _NAMES]
+        key = before[0] if before and before[0] in cells else name_column(others)
         names = _row_names(cells[key], rows.numbers) if key else None
     for name in fitted.columns:
         if name not in cells:

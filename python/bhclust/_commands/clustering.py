@@ -255,7 +255,7 @@ def picture(kind: str, fitted: Saved, findings: Findings, file_format: str = "pn
     names = table.row_names if table.names or table.n_rows <= 200 else None
     drawn = io.BytesIO()
     how: dict[str, Any] = {"labels": findings.labels, "file_format": file_format}
-    more = {"classes": table.target, "title": fitted.title, "unit": fitted.unit}
+    more: dict[str, Any] = {"classes": table.target, "title": fitted.title, "unit": fitted.unit}
     if kind == "dendrogram":
         plot.save_dendrogram(drawn, post, names=table.row_names, **how)
     elif kind == "heatmap":

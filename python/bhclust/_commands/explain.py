@@ -73,11 +73,9 @@ def _of_cluster(
             raise ValueError(f"{name}: {label} given; the clusters are 0 to {last}")
     if last == 0:
         raise ValueError("--cluster: there is one cluster, and nothing to set it apart from")
+    pair, words = (cluster, against), f"cluster {against}"
     if against is None:
-        labels, other, words = (labels != cluster).astype(np.int64), 1, "the other rows"
-        cluster, named = 0, cluster
-    else:
-        other, named, words = against, cluster, f"cluster {against}"
-    parts = fitted.estimator.posterior_.separating_columns(cluster, other, labels)
-    head = f"cluster {named} against {words}: {parts.sum():,.2f} nats for two clusters, by column"
+        labels, pair, words = (labels != cluster).astype(np.int64), (0, 1), "the other rows"
+    parts = fitted.estimator.posterior_.separating_columns(*pair, labels)
+    head = f"cluster {cluster} against {words}: {parts.sum():,.2f} nats for two clusters, by column"
     return parts, head
