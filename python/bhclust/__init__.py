@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bhclust import curves, datasets, export, io, metrics, plot
     from bhclust._build import BuildInfo, build_info
     from bhclust._core import Tree, __version__
+    from bhclust._lambda import lambda_heuristic
     from bhclust._report import report
     from bhclust.algorithms import bhc, rbhc, refine
     from bhclust.estimation import Estimate, estimate
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     )
     from bhclust.hurdles import hurdle
     from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
-    from bhclust.lambda_heuristic import lambda_heuristic
     from bhclust.learning import Learned, learn
     from bhclust.model_file import load, save
 
@@ -129,7 +129,7 @@ _PLACES = {
         "exact_log_evidence",
         "posterior",
     ),
-    "lambda_heuristic": ("lambda_heuristic",),
+    "_lambda": ("lambda_heuristic",),
     "learning": (
         "Learned",
         "learn",

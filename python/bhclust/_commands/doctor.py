@@ -8,7 +8,6 @@ from importlib import metadata, resources
 from typing import Any
 
 import click
-import numpy as np
 
 from .options import json_option
 
@@ -74,6 +73,8 @@ def _told(check: Any) -> str | None:
 
 def known_values() -> str | None:
     """Compare log marginal likelihoods with known ones."""
+    import numpy as np
+
     from bhclust.table import as_table
 
     text = resources.files("bhclust").joinpath("data/golden.json").read_text(encoding="utf-8")
@@ -98,11 +99,15 @@ def _family(name: str, hyper: dict[str, Any]) -> Any:
 
 
 def _table() -> Any:
+    import numpy as np
+
     return np.random.default_rng(0).normal(size=(300, 4)) + 5.0 * (np.arange(300) % 3)[:, None]
 
 
 def one_thread_or_all() -> str | None:
     """Compare trees of one thread and of all."""
+    import numpy as np
+
     import bhclust
 
     one, several = (
@@ -118,6 +123,8 @@ def saved_and_read() -> str | None:
     """Save a model, read it, and compare."""
     import tempfile
     from pathlib import Path
+
+    import numpy as np
 
     import bhclust
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
 
 from .options import cut_options, json_option, option
 
@@ -75,7 +74,7 @@ def _of_cluster(
         raise ValueError("--cluster: there is one cluster, and nothing to set it apart from")
     pair, words = (cluster, against), f"cluster {against}"
     if against is None:
-        labels, pair, words = (labels != cluster).astype(np.int64), (0, 1), "the other rows"
+        labels, pair, words = (labels != cluster).astype("int64"), (0, 1), "the other rows"
     parts = fitted.estimator.posterior_.separating_columns(*pair, labels)
     head = f"cluster {cluster} against {words}: {parts.sum():,.2f} nats for two clusters, by column"
     return parts, head

@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-from bhclust.options import MOST_THREADS
-
 from .session import session
 
 Decorator = Callable[[Any], Any]
@@ -101,7 +99,7 @@ def threads_option() -> Decorator:
     """Make ``--threads``."""
     return option(
         "--threads",
-        type=click.IntRange(1, MOST_THREADS),
+        type=click.IntRange(min=1),
         metavar="N",
         help="Threads; all by default. Results do not depend on it.",
     )
