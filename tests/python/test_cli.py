@@ -603,7 +603,7 @@ class TestInterrupts:
                     "bhclust.io",
                     "matplotlib",
                     "matplotlib.figure",
-                    "bhclust._describe",
+                    "bhclust._traits",
                 )
             ),
             ("event == 'open' and str(arguments[0]).endswith('t.csv')", False),
