@@ -7,37 +7,37 @@ from bhclust import _interrupts as _interrupts
 
 # Before anything imports the core.
 from bhclust import _instruction_sets as _instruction_sets  # isort: skip
-from bhclust._build import BuildInfo, build_info
-from bhclust._core import Tree, __version__
-from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc, refine
-from bhclust.approximation import ApproximationLoss, approximation_loss
-from bhclust.estimation import Estimate, estimate
-from bhclust.estimators import BHC, RBHC
-from bhclust.families import (
-    BernoulliBeta,
-    CategoricalDirichlet,
-    ExponentialGamma,
-    Family,
-    GaussianProcess,
-    GeometricBeta,
-    MultinomialDirichlet,
-    NegativeBinomialBeta,
-    NormalInverseGamma,
-    NormalInverseWishart,
-    NormalKnownVariance,
-    PoissonGamma,
-    Product,
-    VonMisesFisher,
-)
-from bhclust.hurdles import hurdle
-from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
-from bhclust.lambda_heuristic import lambda_heuristic
-from bhclust.learning import Learned, learn
-from bhclust.model_file import load, save
 
 if TYPE_CHECKING:
     from bhclust import curves, datasets, export, io, metrics, plot
+    from bhclust._build import BuildInfo, build_info
+    from bhclust._core import Tree, __version__
+    from bhclust._lambda import lambda_heuristic
     from bhclust._report import report
+    from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc, refine
+    from bhclust.approximation import ApproximationLoss, approximation_loss
+    from bhclust.estimation import Estimate, estimate
+    from bhclust.estimators import BHC, RBHC
+    from bhclust.families import (
+        BernoulliBeta,
+        CategoricalDirichlet,
+        ExponentialGamma,
+        Family,
+        GaussianProcess,
+        GeometricBeta,
+        MultinomialDirichlet,
+        NegativeBinomialBeta,
+        NormalInverseGamma,
+        NormalInverseWishart,
+        NormalKnownVariance,
+        PoissonGamma,
+        Product,
+        VonMisesFisher,
+    )
+    from bhclust.hurdles import hurdle
+    from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
+    from bhclust.learning import Learned, learn
+    from bhclust.model_file import load, save
 
 __all__ = [
     "BHC",
@@ -88,15 +88,85 @@ __all__ = [
     "save",
 ]
 
+#: Where the names are, so that nothing is loaded before it is asked for.
+_PLACES = {
+    "_build": (
+        "BuildInfo",
+        "build_info",
+    ),
+    "_core": (
+        "Tree",
+        "__version__",
+    ),
+    "algorithms": (
+        "bayes_kmeans_bhc",
+        "bhc",
+        "randomized_bhc",
+        "rbhc",
+        "refine",
+    ),
+    "approximation": (
+        "ApproximationLoss",
+        "approximation_loss",
+    ),
+    "estimation": (
+        "Estimate",
+        "estimate",
+    ),
+    "estimators": (
+        "BHC",
+        "RBHC",
+    ),
+    "families": (
+        "BernoulliBeta",
+        "CategoricalDirichlet",
+        "ExponentialGamma",
+        "Family",
+        "GaussianProcess",
+        "GeometricBeta",
+        "MultinomialDirichlet",
+        "NegativeBinomialBeta",
+        "NormalInverseGamma",
+        "NormalInverseWishart",
+        "NormalKnownVariance",
+        "PoissonGamma",
+        "Product",
+        "VonMisesFisher",
+    ),
+    "hurdles": ("hurdle",),
+    "inference": (
+        "Explanation",
+        "Posterior",
+        "exact_log_evidence",
+        "posterior",
+    ),
+    "_lambda": ("lambda_heuristic",),
+    "learning": (
+        "Learned",
+        "learn",
+    ),
+    "model_file": (
+        "load",
+        "save",
+    ),
+    "_report": ("report",),
+}
+
 
 def __getattr__(name: str) -> object:
-    """Modules that need more than NumPy are loaded when they are asked for."""
-    if name in ("curves", "datasets", "export", "io", "metrics", "plot"):
-        import importlib
+    """Load names, and the modules of the package, when they are asked for."""
+    import importlib
+    import importlib.util
 
+    for module, names in _PLACES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f"bhclust.{module}"), name)
+            globals()[name] = value
+            return value
+    if not name.startswith("__") and importlib.util.find_spec(f"bhclust.{name}") is not None:
         return importlib.import_module(f"bhclust.{name}")
-    if name == "report":
-        from bhclust._report import report
-
-        return report
     raise AttributeError(f"module 'bhclust' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -25,9 +25,10 @@ _FOREIGN = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save it as CSV"),
     (b"BZh", "packed by bzip2", "unpack it first"),
     (b"\xfd7zXZ\x00", "packed by xz", "unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it first"),
     (b"%PDF", "a PDF document", "save the table as CSV"),
 )
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
 # In order of preference where several separators fit equally well: a comma may be a decimal comma.
 _SEPARATORS = ("\t", ";", "|", ",")
 _SAMPLE = 200
@@ -129,8 +130,7 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        remedy = "say /dev/stdin to read a pipe" if path == "-" else "check the name and the folder"
-        raise ValueError(f"{path}: no such file; {remedy}") from None
+        raise ValueError(f"{path}: no such file; check the name and the folder") from None
     except IsADirectoryError:
         raise ValueError(f"{path}: is a folder; name a file in it") from None
     except OSError as error:
@@ -138,8 +138,27 @@ def _read(path: str) -> bytes:
         raise ValueError(f"{told}; check the name and your rights to read it") from None
 
 
+def unpacked_zstd(path: str, data: bytes) -> bytes:
+    """Unpack what zstd has packed."""
+    try:
+        from zstandard import ZstdDecompressor, ZstdError
+    except ImportError:
+        raise ImportError(
+            f'{path}: files packed by zstd need zstandard: pip install "bhclust[zstd]"'
+        ) from None
+    try:
+        with ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True) as stream:
+            return bytes(stream.read())
+    except ZstdError as error:
+        raise ValueError(
+            f"{path}: the zstd file is damaged ({error}); fetch or pack it again"
+        ) from None
+
+
 def _unpack(path: str, data: bytes) -> bytes:
-    if data[:2] == b"\x1f\x8b":
+    if data.startswith(ZSTD):
+        data = unpacked_zstd(path, data)
+    if data.startswith(GZIP):
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:

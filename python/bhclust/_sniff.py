@@ -467,6 +467,34 @@ def read_as(cells: Cells, family: str) -> Column | str:
     return Column(cells.name, family, values, (), why)
 
 
+def read_like(cells: Cells, known: Column) -> Column:
+    """Read a column of a new table as that of the fitted one: the same family, the same codes."""
+    if not cells.present:
+        return replace(known, values=np.full(len(cells.texts), np.nan))
+    if not known.levels:
+        column = read_as(cells, known.family)
+        assert isinstance(column, Column)
+        return replace(known, values=column.values)
+    values = cells.numbers()
+    if values is not None:
+        texts = [repr(value).removesuffix(".0") for value in values.tolist()]
+    else:
+        is_bit = known.family == "bernoulli"
+        texts = [text.lower() if is_bit else text for text in cells.texts]
+    code = {level: place for place, level in enumerate(known.levels)}
+    codes = np.full(len(texts), np.nan)
+    for place in cells.present:
+        if texts[place] not in code:
+            listed = ", ".join(map(shown, known.levels[:8])) + (", …" if len(code) > 8 else "")
+            raise cells.fail(
+                place,
+                f"is none of the categories of the fitted table, {listed}; leave the cell empty, "
+                "or fit anew",
+            )
+        codes[place] = code[texts[place]]
+    return replace(known, values=codes)
+
+
 def _refuse_many_levels(cells: Cells, column: Column) -> None:
     if len(column.levels) > _MOST_CODES:
         beyond = int(np.flatnonzero(column.values >= _MOST_CODES)[0])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._frames import frame_names, is_frame, rows_of
+from bhclust._lambda import lambda_heuristic
 from bhclust._memory import check_memory
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
@@ -20,7 +21,6 @@ from bhclust.columns import ColumnCoder, naming
 from bhclust.families import aliases, resolve_family
 from bhclust.growth import GROWTHS, growths
 from bhclust.inference import Posterior, posterior
-from bhclust.lambda_heuristic import lambda_heuristic
 from bhclust.learning import learn
 from bhclust.options import (
     Progress,

@@ -163,18 +163,22 @@ def write_hclust(
     Path
         Of the file.
     """
+    return _written(path, hclust_text(fitted, names=names).encode())
+
+
+def hclust_text(fitted: Any, *, names: Sequence[str] | None = None) -> str:
+    """What `write_hclust` writes."""
     parts = to_hclust(fitted, names=names)
     merge = ", ".join(f"{value}L" for value in parts["merge"].T.ravel().tolist())
     height = ", ".join(repr(value) for value in parts["height"].tolist())
     order = ", ".join(f"{value}L" for value in parts["order"].tolist())
     labels = ", ".join(json.dumps(label, ensure_ascii=False) for label in parts["labels"])
-    text = (
+    return (
         f"structure(list(merge = matrix(c({merge}), ncol = 2L), height = c({height}),\n"
         f"order = c({order}), labels = c({labels}),\n"
         'method = "bhclust", call = NULL, dist.method = "1 - P(same cluster)"), '
         'class = "hclust")\n'
     )
-    return _written(path, text.encode())
 
 
 def to_json(fitted: Any, *, names: Sequence[str] | None = None) -> str:
@@ -349,17 +353,22 @@ def write_arrays(fitted: Any, path: str | os.PathLike[str]) -> Path:
     Path
         Of the file.
     """
-    arrays = _arrays_of(fitted)
     ending = Path(path).suffix.lower()
-    if ending == ".npz":
+    if ending not in (".npz", ".safetensors"):
+        raise ValueError(f"path is {os.fspath(path)!r}; it must end in .npz or .safetensors")
+    return _written(path, packed_arrays(fitted, ending[1:]))
+
+
+def packed_arrays(fitted: Any, form: str) -> bytes:
+    """What `write_arrays` writes: "npz" or "safetensors"."""
+    arrays = _arrays_of(fitted)
+    if form == "npz":
         packed = io.BytesIO()
         np.savez(packed, **arrays)  # type: ignore[arg-type]
-        return _written(path, packed.getvalue())
-    if ending != ".safetensors":
-        raise ValueError(f"path is {os.fspath(path)!r}; it must end in .npz or .safetensors")
+        return packed.getvalue()
     _imported("safetensors", "safetensors")
-    safetensors = _imported("safetensors.numpy", "safetensors")
-    return _written(path, safetensors.save(arrays))
+    content: bytes = _imported("safetensors.numpy", "safetensors").save(arrays)
+    return content
 
 
 def _arrays_of(fitted: Any) -> dict[str, NDArray[Any]]:

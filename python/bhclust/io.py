@@ -30,6 +30,7 @@ from ._sniff import (
     name_column,
     of_no_use,
     read_as,
+    read_like,
     sniff,
     uses_decimal_comma,
 )
@@ -49,6 +50,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a file is where a folder is to be; name another folder",
     errno.EEXIST: "a file is where a folder is to be; name another folder",
 }
+_NAMES = "names of the rows"
 _COMMAS = "numbers are read with decimal commas"
 
 
@@ -221,7 +223,7 @@ def read_table(
     known: list[str] = []
     for name in kept:
         if name == names:
-            aside[name] = "names of the rows"
+            aside[name] = _NAMES
             continue
         if name not in asked and has_known_classes(cells[name]):
             known.append(name)
@@ -260,6 +262,65 @@ def read_table(
         times=series,
         dialect=_dialect(records, notes),
     )
+
+
+def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None = None) -> Table:
+    """Read new rows for a model: the columns of its table alone, read as that was.
+
+    Parameters
+    ----------
+    path : path
+    fitted : Table
+    header : bool, optional
+        As for `read_table`.
+
+    Returns
+    -------
+    Table
+        With the columns of ``fitted``, in its order and with its codes.
+    """
+    if is_matrix_file(path):
+        found = _table_of(read_matrix(path))
+        texts = {name: _again(column) for name, column in found.columns.items()}
+        rows = Records(found.path, list(texts), [], list(found.lines), list(found.numbers), "", [])
+        cells: dict[str, Cells] = {
+            name: ArrayCells(values, name, path=found.path) for name, values in texts.items()
+        }
+        names = found.names
+    else:
+        source = _parquet(path) if _is_parquet(path) else None
+        rows = source[0] if source else read_records(path, header=header)
+        cells = source[1] if source else _cells(rows, None)[0]
+        others = [column for name, column in cells.items() if name not in fitted.columns]
+        before = [name for name, why in fitted.set_aside.items() if why == _NAMES]
+        key = before[0] if before and before[0] in cells else name_column(others)
+        names = _row_names(cells[key], rows.numbers) if key else None
+    for name in fitted.columns:
+        if name not in cells:
+            raise ValueError(
+                f"{rows.path}: has no column '{shown(name)}', which the model needs; "
+                + _did_you_mean(name, rows.header)
+            )
+    columns = {name: read_like(cells[name], column) for name, column in fitted.columns.items()}
+    return Table(
+        path=rows.path,
+        n_rows=len(rows.lines),
+        columns=columns,
+        set_aside={name: "not in the model" for name in cells if name not in columns},
+        names=names,
+        target=None,
+        notes=tuple(rows.notes),
+        numbers=rows.numbers,
+        lines=rows.lines,
+    )
+
+
+def _again(column: Column) -> NDArray[Any]:
+    """The cells of a column as they were before they were codes."""
+    if not column.levels:
+        return column.values
+    texts = [None if np.isnan(code) else column.levels[int(code)] for code in column.values]
+    return np.array([*texts, None], dtype=object)[:-1]
 
 
 def _times(names: Sequence[str], given: Sequence[float] | None) -> tuple[list[float], str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bhclust._records import counted, shown, shown_path
+from bhclust._records import GZIP, ZSTD, counted, shown, shown_path, unpacked_zstd
 from bhclust._sniff import Column
 
 __all__ = ["Matrix", "is_matrix_file", "read_matrix"]
@@ -175,7 +176,10 @@ def _holds_arrays(path: str) -> bool:
 
 def _unpacked(path: str) -> IO[bytes]:
     with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
+        begin = file.read(4)
+        if begin == ZSTD:
+            return io.BytesIO(unpacked_zstd(path, begin + file.read()))
+    packed = begin.startswith(GZIP)
     return gzip.open(path) if packed else open(path, "rb")  # type: ignore[return-value]
 
 

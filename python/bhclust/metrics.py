@@ -58,25 +58,35 @@ def f_measure(labels: Any, y: Any) -> float:
 
 
 def adjusted_rand_index(labels: Any, y: Any) -> float:
-    """Adjusted Rand index (scikit-learn's)."""
-    first, second = _pairs(labels, y)
-    return float(_scikit_metrics().adjusted_rand_score(second, first))
+    """Adjusted Rand index (Hubert & Arabie 1985): 1 for the same clusters, 0 by chance."""
+    both, first, second = _counts(labels, y)
+    pairs = [int((counts * (counts - 1) // 2).sum()) for counts in (both, first, second)]
+    n = int(first.sum())
+    every = n * (n - 1) // 2
+    chance = pairs[1] * pairs[2] / every if every else 0.0
+    best = (pairs[1] + pairs[2]) / 2
+    return 1.0 if best == chance else (pairs[0] - chance) / (best - chance)
 
 
 def normalized_mutual_information(labels: Any, y: Any) -> float:
-    """Mutual information over the mean of the entropies (scikit-learn's)."""
+    """Mutual information over the mean of the two entropies, in [0, 1]."""
+    entropies = [_entropy(counts) for counts in _counts(labels, y)]
+    mean = (entropies[1] + entropies[2]) / 2
+    if mean == 0.0:
+        return 1.0
+    return min(1.0, max(0.0, entropies[1] + entropies[2] - entropies[0]) / mean)
+
+
+def _counts(labels: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in both a cluster and a class, in a cluster, and in a class: those that are not 0."""
     first, second = _pairs(labels, y)
-    return float(_scikit_metrics().normalized_mutual_info_score(second, first))
+    both = np.unique(first * (second.max() + 1) + second, return_counts=True)[1]
+    return both, np.bincount(first), np.bincount(second)
 
 
-def _scikit_metrics() -> Any:
-    try:
-        import sklearn.metrics
-    except ImportError:
-        raise ImportError(
-            'this metric needs scikit-learn: pip install "bhclust[sklearn]"'
-        ) from None
-    return sklearn.metrics
+def _entropy(counts: NDArray[np.int64]) -> float:
+    shares = counts / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
 
 
 def level_labels(tree: Tree | str | Any, level: int) -> NDArray[np.int64]:

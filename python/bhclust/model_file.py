@@ -80,6 +80,14 @@ def save(fitted: Any, path: str | os.PathLike[str], *, replace: bool = True) -> 
     """
     from bhclust.io import OutputFiles
 
+    place = Path(path)
+    with OutputFiles(place.parent, replace=replace) as files:
+        files.add(place.name, packed(fitted))
+    return place
+
+
+def packed(fitted: Any, about: Mapping[str, Any] | None = None) -> bytes:
+    """Give the bytes of a model file; ``about`` is JSON that `opened` gives back."""
     arrays: Arrays = {}
     if isinstance(fitted, Posterior):
         meta = {"kind": "Posterior", **_posterior_meta(fitted, arrays)}
@@ -88,10 +96,9 @@ def save(fitted: Any, path: str | os.PathLike[str], *, replace: bool = True) -> 
         meta = _estimator_meta(fitted, arrays)
     else:
         raise TypeError(f"fitted must be a BHC, an RBHC or a Posterior, not {shown(fitted)}")
-    place = Path(path)
-    with OutputFiles(place.parent, replace=replace) as files:
-        files.add(place.name, _packed(meta, arrays))
-    return place
+    if about is not None:
+        meta["about"] = dict(about)
+    return _packed(meta, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -112,6 +119,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         When there is no such file, or it is damaged, of a newer format, or no model file. No code
         is run, and no more memory taken than the model needs.
     """
+    return opened(path)[0]
+
+
+def opened(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any] | None]:
+    """Read a model file, and what it says about the table, unchecked."""
     name = shown_path(path)
     try:
         data = Path(path).read_bytes()
@@ -119,7 +131,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{name}: cannot be read: {error.strerror or error}") from None
     try:
         meta, arrays = _unpacked(data)
-        return _model(meta, arrays, len(data))
+        about = meta.get("about")
+        if not isinstance(about, (dict, type(None))):
+            raise ValueError("what it says about its table is no JSON object")
+        return _model(meta, arrays, len(data)), about
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         told = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{name}: not a model that can be read: {told}") from None

@@ -32,9 +32,22 @@ def run(code: str) -> str:
 
 
 def test_import_loads_numpy_only() -> None:
-    loaded = run("import bhclust, sys; print(*sys.modules)").split()
+    loaded = run("import bhclust, sys; bhclust.BHC; print(*sys.modules)").split()
     assert "numpy" in loaded
     assert not {name.partition(".")[0] for name in loaded} & set(OPTIONAL)
+
+
+def test_names_are_loaded_when_they_are_asked_for() -> None:
+    assert "numpy" not in run("import bhclust, sys; print(*sys.modules)").split()
+    code = "import bhclust; print(set(bhclust.__all__) <= set(dir(bhclust)), bhclust.Tree.__name__)"
+    assert run(code).split() == ["True", "Tree"]
+
+
+def test_the_help_of_the_command_loads_no_numpy() -> None:
+    code = (
+        "import sys; from bhclust.cli import main; main(['--help']); print('numpy' in sys.modules)"
+    )
+    assert run(code).split()[-1] == "False"
 
 
 def test_work_loads_numpy_only() -> None:
@@ -71,7 +84,9 @@ print(*sorted(set(bhclust.__all__) - set(globals())))
 
 def test_all_is_complete() -> None:
     source = Path(str(bhclust.__file__)).read_text()
-    imported = re.findall(r"^from bhclust\.\S+ import (?:\(([^)]*)\)|(.*))$", source, re.MULTILINE)
+    imported = re.findall(
+        r"^ +from bhclust\.\S+ import (?:\(([^)]*)\)|(.*))$", source, re.MULTILINE
+    )
     names = {name for group in imported for name in re.findall(r"\w+", "".join(group))}
     assert names | set(MODULES) | set(LAZY) == set(bhclust.__all__)
     assert len(set(bhclust.__all__)) == len(bhclust.__all__)
