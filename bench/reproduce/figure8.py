@@ -50,7 +50,7 @@ def measured(grow: Callable[..., bhclust.Tree], X: Any, family: Any) -> tuple[fl
         start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         tree = grow(X, family, n_threads=1)
         seconds.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - start)
-    return bhclust.posterior(tree, X, family).log_evidence_bound, min(seconds)
+    return bhclust.posterior(tree, X, family).log_evidence_bound(), min(seconds)
 
 
 def figure_8(folder: Path) -> None:
