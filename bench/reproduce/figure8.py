@@ -84,7 +84,7 @@ def made(kind: str, n: int) -> tuple[Any, Any, Any]:
 
 
 def one(kind: str, method: str, n: int) -> None:
-    """In a process of its own: time, how far the peak of memory rises, and agreement with the truth."""
+    """In a process of its own: time, rise of the peak memory, agreement with the truth."""
     X, y, family = made(kind, n)
     if method == "rbhc" and kind == "gaussian":
         family = bhclust.NormalKnownVariance(variance=1.0, prior_variance=9.0)
