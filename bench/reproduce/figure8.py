@@ -50,7 +50,7 @@ def measured(grow: Callable[..., bhclust.Tree], X: Any, family: Any) -> tuple[fl
         start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         tree = grow(X, family, n_threads=1)
         seconds.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - start)
-    return bhclust.posterior(tree, X, family).log_evidence_bound, min(seconds)
+    return bhclust.posterior(tree, X, family).log_evidence_bound(), min(seconds)
 
 
 def figure_8(folder: Path) -> None:
@@ -84,7 +84,7 @@ def made(kind: str, n: int) -> tuple[Any, Any, Any]:
 
 
 def one(kind: str, method: str, n: int) -> None:
-    """In a process of its own: time, peak memory beyond the rows, and agreement with the truth."""
+    """In a process of its own: time, rise of the peak memory, agreement with the truth."""
     X, y, family = made(kind, n)
     if method == "rbhc" and kind == "gaussian":
         family = bhclust.NormalKnownVariance(variance=1.0, prior_variance=9.0)
@@ -102,7 +102,7 @@ def one(kind: str, method: str, n: int) -> None:
 
 
 def many_rows(n: int) -> None:
-    rows = [["rows", "family", "method", "s", "MB beyond the rows", "clusters", "ARI"]]
+    rows = [["rows", "family", "method", "s", "MB above the earlier peak", "clusters", "ARI"]]
     for kind, methods in (
         ("gaussian", ("bayes-kmeans", "randomized", "rbhc")),
         ("bernoulli", ("bayes-kmeans", "randomized")),

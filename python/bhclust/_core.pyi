@@ -28,6 +28,7 @@ __all__: list[str] = [
     "TreePosterior",
     "VonMisesFisher",
     "all_threads",
+    "bayes_kmeans_bhc",
     "best_nodes_at_count",
     "binder_nodes",
     "byte_size",
@@ -56,6 +57,7 @@ __all__: list[str] = [
     "nodes_by_probability",
     "path_entropy",
     "posterior",
+    "randomized_bhc",
     "refine",
     "relaxed_bhc",
     "relocate",
@@ -959,6 +961,18 @@ def all_threads() -> int:
     What n_threads=None takes.
     """
 
+def bayes_kmeans_bhc(
+    table: Table,
+    family: Family,
+    alpha: typing.SupportsFloat | typing.SupportsIndex,
+    n_seeds: typing.SupportsInt | typing.SupportsIndex,
+    seeds: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    merge: bool,
+    exact_rows: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> Tree: ...
 def best_nodes_at_count(
     tree: Tree, posterior: TreePosterior, n_clusters: typing.SupportsInt | typing.SupportsIndex
 ) -> numpy.typing.NDArray[numpy.int64]: ...
@@ -1099,6 +1113,15 @@ def posterior(
     alpha: typing.SupportsFloat | typing.SupportsIndex,
     progress: typing.Any,
 ) -> TreePosterior: ...
+def randomized_bhc(
+    table: Table,
+    family: Family,
+    alpha: typing.SupportsFloat | typing.SupportsIndex,
+    subset: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> Tree: ...
 def refine(
     tree: Tree,
     table: Table,

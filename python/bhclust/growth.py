@@ -73,7 +73,7 @@ def growths(
         follows=True,
     )
 
-    fast = {
+    fast: dict[str, tuple[str, Callable[..., Tree]]] = {
         "bayes-kmeans": ("Bayes K-means tree", bayes_kmeans_bhc),
         "randomized": ("randomised tree", randomized_bhc),
     }
