@@ -432,9 +432,9 @@ class BHC(_TreeClusterer):
         learned with the hyperparameters, and 1 where these are not.
     tree : {"auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized"}
         How the tree is grown: exact greedy BHC, RBHC, Ward's method on the raw or the standardised
-        columns, or, ``"auto"``, the one of these with the highest evidence; for many rows by `bayes_kmeans_bhc` or `randomized_bhc`. Learned trees of
-        ``"auto"`` and ``"greedy"`` are refined as well. RBHC is left out of ``"auto"`` beyond 2,000
-        rows where it is slow.
+        columns, or, ``"auto"``, the one of these with the highest evidence; for many rows by
+        `bayes_kmeans_bhc` or `randomized_bhc`. Learned trees of ``"auto"`` and ``"greedy"`` are
+        refined as well. RBHC is left out of ``"auto"`` beyond 2,000 rows where it is slow.
     hyperparameters : {"auto", "learn", "data"}
         ``"learn"``: learned from the evidence together with the tree (`bhclust.learn`, which needs
         SciPy). ``"data"``: as `from_data` gives them, or as they are. ``"auto"``: a Family, alone
