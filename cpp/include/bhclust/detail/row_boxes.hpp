@@ -43,7 +43,7 @@ struct box_fields {
 /// A kernel that searches in boxes has, beside what lane_store asks for,
 ///     static constexpr index_t most_coordinates        // beyond which boxes are not tried
 ///     double own(const double* row) const              // the row's own term in gains
-///     void slope(const double* y, double* g) const     // of that at y; any will do, none too large
+///     void slope(const double* y, double* g) const     // of that at y; any will do, if not large
 ///     void aim(query&, const double* reach) const      // makes ready for bounds; reach: the
 ///                                                      // largest size of each coordinate, the
 ///                                                      // term
