@@ -61,7 +61,8 @@ class randomized_growth {
 
   /// Over the named rows, which are its leaves in this order; without costs. The parts of a
   /// generation share the team's threads.
-  [[nodiscard]] tree run(std::vector<index_t> rows, thread_team& team, progress_meter& progress) {
+  [[nodiscard]] tree run(const std::vector<index_t>& rows, thread_team& team,
+                         progress_meter& progress) {
     const auto leaves = static_cast<index_t>(rows.size());
     names_ = rows;
     parts_.clear();

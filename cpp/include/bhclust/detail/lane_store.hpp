@@ -114,7 +114,7 @@ class lane_store {
     if constexpr (has<aim_t, Kernel>) {
       if (!boxes_) return;
       boxes_->keep(kernel_, kept.data(), rows_.size(), rows_);
-      leave_boxes_unless_worth_it();
+      if (!worth_boxes(*boxes_)) boxes_.reset();
     }
   }
 
@@ -126,27 +126,25 @@ class lane_store {
     if constexpr (has<aim_t, Kernel>) {
       const index_t coordinates = rows_.fields() - 1;
       if (rows_.size() < fewest_in_boxes || coordinates > Kernel::most_coordinates) return;
-      boxes_.emplace(kernel_, rows_);
-      leave_boxes_unless_worth_it();
+      if (!worth_boxes(boxes_.emplace(kernel_, rows_))) boxes_.reset();
     }
   }
 
   /// Tries the searches of a few slots.
-  void leave_boxes_unless_worth_it() {
-    if constexpr (has<aim_t, Kernel>) {
-      constexpr index_t trials = 16;
-      constexpr index_t worth = 3;  ///< a box costs more than its rows would
-      query q;
-      std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
-      index_t scored = rows_.size() < fewest_in_boxes ? trials * rows_.size() : 0;
-      for (index_t t = 0; t < trials; ++t) {
-        const index_t slot = (2 * t + 1) * slots() / (2 * trials);
-        cheapest best;
-        load(q, slot);
-        scored += boxes_->search(kernel_, q, 0, rows_.size(), 0.0, best, scratch.data());
-      }
-      if (scored * worth > trials * rows_.size()) boxes_.reset();
+  template <class Boxes>
+  [[nodiscard]] bool worth_boxes(const Boxes& boxes) const {
+    constexpr index_t trials = 16;
+    constexpr index_t worth = 3;  ///< a box costs more than its rows would
+    query q;
+    std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
+    index_t scored = rows_.size() < fewest_in_boxes ? trials * rows_.size() : 0;
+    for (index_t t = 0; t < trials; ++t) {
+      const index_t slot = (2 * t + 1) * slots() / (2 * trials);
+      cheapest best;
+      load(q, slot);
+      scored += boxes.search(kernel_, q, 0, rows_.size(), 0.0, best, scratch.data());
     }
+    return scored * worth <= trials * rows_.size();
   }
 
   void search_clusters(const query& q, index_t begin, index_t end, const cost_offsets& offset,

@@ -52,7 +52,8 @@ class log_screen {
         const double* own = t.data() + model.offset(j);
         if (own[0] == 0.0) return false;
         const double w = screen.spread_.spread(j, own);
-        if (!(w < widest && w > 1.0 / widest)) return false;
+        const bool within_range = w < widest && w > 1.0 / widest;
+        if (!within_range) return false;
         if (Spread::has_means && !(std::fabs(screen.spread_.mean(j, own)) < 1e7)) return false;
       }
     }

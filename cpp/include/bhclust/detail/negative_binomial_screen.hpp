@@ -41,7 +41,8 @@ class negative_binomial_screen {
     }
     for (index_t j = 0; j < X.columns(); ++j) {
       const double r = model.column(j).failures();
-      if (!(r > 1e-100 && r < 1e100)) return false;
+      const bool within_range = r > 1e-100 && r < 1e100;
+      if (!within_range) return false;
     }
     return X.rows() * model.width() <= small + most_times_larger * stored;
   }

@@ -21,7 +21,7 @@ struct nibbles {
   [[nodiscard]] static index_t bytes(index_t groups) noexcept { return groups * 16; }
   [[nodiscard]] static unsigned get(const std::uint8_t* block, index_t group,
                                     index_t row) noexcept {
-    return (block[group * 16 + row % 16] >> shift(row)) & 15U;
+    return (unsigned{block[group * 16 + row % 16]} >> shift(row)) & 15U;
   }
   static void set(std::uint8_t* block, index_t group, index_t row, unsigned code) noexcept {
     std::uint8_t& byte = block[group * 16 + row % 16];

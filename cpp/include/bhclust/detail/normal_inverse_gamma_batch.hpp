@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -56,21 +55,24 @@ class normal_inverse_gamma_batch {
  private:
   /// ln Γ(a + n/2) - ln Γ(a) - ½ (n ln 2π + ln(1 + n/κ)).
   struct counts_term {
-    lanes n{}, value{};
+    double n[lanes::count] = {};
+    lanes value{};
 
     counts_term() = default;
-    counts_term(const Column& column, const lanes& of) : n(of) {
+    counts_term(const Column& column, const lanes& of) {
+      of.store(n);
       double x[lanes::count];
-      of.store(x);
-      for (double& each : x) {
-        each = log_gamma_ratio(column.a, 0.5 * each) -
+      std::transform(n, n + lanes::count, x, [&column](double each) {
+        return log_gamma_ratio(column.a, 0.5 * each) -
                0.5 * (each * ln_2pi + log1p_ratio(each, column.kappa));
-      }
+      });
       value = lanes::load(x);
     }
     [[nodiscard]] bool serves(const Column& before, const Column& column, const lanes& of) const {
+      double counts[lanes::count];
+      of.store(counts);
       return before.a == column.a && before.kappa == column.kappa &&
-             std::memcmp(&n, &of, sizeof(n)) == 0;
+             std::equal(n, n + lanes::count, counts);
     }
   };
 

@@ -101,7 +101,7 @@ class normal_inverse_wishart_screen {
     const double n = t[0];
     const double log_det = n > 1.0 ? log_det_one_plus(a, d()) : 0.0;
     const double eigenvalue = n > 1.0 ? largest_eigenvalue_bound(a, d()) : 1.0;
-    const double columns = static_cast<double>(d());
+    const auto columns = static_cast<double>(d());
     record[0] = n;
     record[1] = n * log_det;
     record[2] = std::exp(log_det / columns);

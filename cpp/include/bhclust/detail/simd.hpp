@@ -337,7 +337,7 @@ inline void nibble_sums(const std::uint8_t* codes, const std::uint8_t* tables, i
 [[nodiscard]] inline std::uint32_t at_most(const std::uint16_t* values,
                                            std::uint16_t most) noexcept {
   std::uint32_t bits = 0;
-  for (int i = 0; i < 32; ++i) {
+  for (unsigned i = 0; i < 32; ++i) {
     bits |= static_cast<std::uint32_t>(values[i] <= most) << i;
   }
   return bits;
