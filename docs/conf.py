@@ -87,3 +87,7 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-process-docstring", _defaults)
     app.connect("autodoc-process-docstring", _as_it_is, priority=900)
+
+
+# Names in shapes, such as n_rows, are nobody's attributes, though several classes have one.
+suppress_warnings = ["ref.python"]
