@@ -13,16 +13,9 @@ from tables import Table
 
 def family_of(X: Any, table: Table) -> Any:
     """The hyperparameters that bhclust takes from a table, for peers to use the same."""
-    import bhclust
+    from bhclust.families import aliases
 
-    classes = {
-        "bernoulli": bhclust.BernoulliBeta,
-        "poisson": bhclust.PoissonGamma,
-        "multinomial": bhclust.MultinomialDirichlet,
-        "gaussian": bhclust.NormalInverseWishart,
-        "gaussian-diag": bhclust.NormalInverseGamma,
-    }
-    return classes[table.bhc].from_data(X)
+    return aliases()[table.bhc].from_data(X)
 
 
 def bhc(X: Any, table: Table, threads: int) -> object:

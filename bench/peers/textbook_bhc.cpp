@@ -27,23 +27,26 @@ const double log_two_pi = std::log(2.0) + log_pi;
 
 double log_beta(double a, double b) { return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b); }
 
-/// What all families have: rows and their sum.
 struct sums {
   double n = 0.0;
   vector sum;
 };
 
-/// Prior: d values of a, d of b.
-struct bernoulli {
+/// What families of counts share: rows, and their sum.
+struct of_sums {
   using statistics = sums;
+  [[nodiscard]] static statistics observe(const vector& x) { return {1.0, x}; }
+  [[nodiscard]] static statistics join(const statistics& s, const statistics& t) {
+    return {s.n + t.n, s.sum + t.sum};
+  }
+};
+
+/// Prior: d values of a, d of b.
+struct bernoulli : of_sums {
   vector a, b;
 
   bernoulli(const double* prior, Eigen::Index d)
       : a(Eigen::Map<const vector>(prior, d)), b(Eigen::Map<const vector>(prior + d, d)) {}
-  [[nodiscard]] statistics observe(const vector& x) const { return {1.0, x}; }
-  [[nodiscard]] statistics join(const statistics& s, const statistics& t) const {
-    return {s.n + t.n, s.sum + t.sum};
-  }
   [[nodiscard]] double log_marginal(const statistics& s) const {
     double total = 0.0;
     for (Eigen::Index j = 0; j < s.sum.size(); ++j) {
@@ -55,16 +58,11 @@ struct bernoulli {
 
 /// Prior: d shapes, d rates. The term of x! depends on the rows alone and leaves all merges as they
 /// are.
-struct poisson {
-  using statistics = sums;
+struct poisson : of_sums {
   vector a, b;
 
   poisson(const double* prior, Eigen::Index d)
       : a(Eigen::Map<const vector>(prior, d)), b(Eigen::Map<const vector>(prior + d, d)) {}
-  [[nodiscard]] statistics observe(const vector& x) const { return {1.0, x}; }
-  [[nodiscard]] statistics join(const statistics& s, const statistics& t) const {
-    return {s.n + t.n, s.sum + t.sum};
-  }
   [[nodiscard]] double log_marginal(const statistics& s) const {
     double total = 0.0;
     for (Eigen::Index j = 0; j < s.sum.size(); ++j) {
@@ -77,15 +75,10 @@ struct poisson {
 };
 
 /// Prior: d concentrations. Multinomial coefficients depend on the rows alone, as above.
-struct multinomial {
-  using statistics = sums;
+struct multinomial : of_sums {
   vector a;
 
   multinomial(const double* prior, Eigen::Index d) : a(Eigen::Map<const vector>(prior, d)) {}
-  [[nodiscard]] statistics observe(const vector& x) const { return {1.0, x}; }
-  [[nodiscard]] statistics join(const statistics& s, const statistics& t) const {
-    return {s.n + t.n, s.sum + t.sum};
-  }
   [[nodiscard]] double log_marginal(const statistics& s) const {
     double total = std::lgamma(a.sum()) - std::lgamma(a.sum() + s.sum.sum());
     for (Eigen::Index j = 0; j < s.sum.size(); ++j) {

@@ -18,6 +18,7 @@ from ._sniff import Column, is_class_name
 from ._traits import Trait as Trait
 from ._traits import traits as traits
 from .io import Table
+from .metrics import adjusted_rand_index
 
 _WIDTH = 92
 _KINDS = {
@@ -146,7 +147,7 @@ def compared_in_words(labels: Ints, classes: Sequence[str]) -> list[str]:
     found = [classes[row] for row in known]
     if len(set(found)) < 2:
         return []
-    index = adjusted_rand(labels[known], found)
+    index = adjusted_rand_index(labels[known], found)
     of = "" if len(known) == len(classes) else f" of {len(known):,} rows that have one"
     return [f"adjusted Rand index with the known classes{of} {index:.2f} (1 same, 0 chance)"]
 
@@ -189,17 +190,3 @@ def percent_in_words(share: float) -> str:
         return "over 99%"
     return "under 1%" if share < 0.005 else f"{share:.0%}"
 
-
-def adjusted_rand(labels: Ints, classes: Sequence[str]) -> float:
-    """Compare two groupings by the adjusted Rand index (Hubert and Arabie 1985), in O(n)."""
-
-    def pairs(counts: Iterable[int]) -> float:
-        return float(sum(count * (count - 1) // 2 for count in counts))
-
-    both = pairs(Counter(zip(labels.tolist(), classes, strict=True)).values())
-    first = pairs(Counter(labels.tolist()).values())
-    second = pairs(Counter(classes).values())
-    every = len(labels) * (len(labels) - 1) / 2
-    chance = first * second / every if every else 0.0
-    best = (first + second) / 2
-    return 1.0 if best == chance else (both - chance) / (best - chance)

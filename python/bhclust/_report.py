@@ -21,13 +21,14 @@ from ._arguments import checked_labels, checked_post, checked_text, checked_text
 from ._cells import alias_of, columns_of, with_names
 from ._condense import Floats, Ints, PosteriorLike, condense
 from ._core import __version__
-from ._describe import adjusted_rand, certainty, certainty_in_words, percent_in_words
+from ._describe import certainty, certainty_in_words, percent_in_words
 from ._heatmap import Field, field_of, means_of
 from ._memberships import Memberships, memberships
 from ._page import counted, mixture_in_words
 from ._sniff import Column
 from ._traits import Trait, short_name, traits
 from .io import OutputFiles, Table
+from .metrics import adjusted_rand_index
 
 _MOST_CLUSTERS = 200
 _MOST_NAMES = 12
@@ -273,7 +274,7 @@ def _head(found: _Found) -> str:
     known = [row for row, name in enumerate(found.classes or ()) if name]
     classes = [found.classes[row] for row in known] if found.classes else []
     if len(set(classes)) > 1:
-        index = adjusted_rand(found.labels[known], classes)
+        index = adjusted_rand_index(found.labels[known], classes)
         words = (
             "is the adjusted Rand index with the known classes: 1 where they are the same, 0 where "
             "they agree as by chance. The classes were not clustered on."

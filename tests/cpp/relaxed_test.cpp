@@ -1,5 +1,6 @@
 // RBHC: the greedy method against a twin, the chain against the greedy method, λ and cuts.
 #include "examples.hpp"
+#include "relaxed_runs.hpp"
 #include "slow_family.hpp"
 #include "tables.hpp"
 #include "twins.hpp"
@@ -24,23 +25,6 @@ using bhclust::relaxed_method;
 using bhclust::relaxed_options;
 
 namespace {
-
-relaxed_options by(relaxed_method method, double lambda = infinite, int threads = 1) {
-  relaxed_options options;
-  options.method = method;
-  options.lambda = lambda;
-  options.n_threads = threads;
-  return options;
-}
-
-std::vector<double> sorted(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
-std::vector<index_t> labels_below(const tree& t, double lambda) {
-  return bhclust::labels_of(t, bhclust::nodes_below_cost(t, lambda));
-}
 
 /// Labels of the roots of a forest.
 std::vector<index_t> labels_of_roots(const tree& t) { return bhclust::labels_of(t, t.roots()); }

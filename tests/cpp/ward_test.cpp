@@ -1,6 +1,7 @@
 // Ward's method by rounds: against the chain and the greedy method, with ties, equal rows, far
 // rows, λ, threads, and every plan.
 #include "random_source.hpp"
+#include "relaxed_runs.hpp"
 #include "slow_family.hpp"
 #include "tables.hpp"
 #include <bhclust/algorithm/relaxed.hpp>
@@ -26,23 +27,6 @@ using bhclust::tree;
 using bhclust::detail::ward_plan;
 
 namespace {
-
-relaxed_options by(relaxed_method method, double lambda = infinite, int threads = 1) {
-  relaxed_options options;
-  options.method = method;
-  options.lambda = lambda;
-  options.n_threads = threads;
-  return options;
-}
-
-std::vector<double> sorted(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
-std::vector<index_t> labels_below(const tree& t, double lambda) {
-  return bhclust::labels_of(t, bhclust::nodes_below_cost(t, lambda));
-}
 
 enum class shape { normal, mixture, uniform, line, ties, grid, copies, outlier, offset, tiny };
 constexpr shape all_shapes[] = {shape::normal, shape::mixture, shape::uniform, shape::line,

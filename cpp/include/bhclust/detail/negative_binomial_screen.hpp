@@ -3,8 +3,8 @@
 #pragma once
 
 #include <bhclust/detail/log_space.hpp>
+#include <bhclust/detail/screenable.hpp>
 #include <bhclust/detail/simd.hpp>
-#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <cmath>
@@ -27,24 +27,12 @@ class negative_binomial_screen {
   negative_binomial_screen(const Model& model, const table_view&) : model_(model) {}
 
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
-    constexpr index_t most_times_larger = 32;
-    constexpr index_t small = 4000000;
-    index_t stored = 0;
-    pacer pace;
-    for (index_t i = 0; i < X.rows(); ++i) {
-      const row_view row = X.row(i);
-      stored += row.stored();
-      pace(row.stored());
-      for (index_t k = 0; k < row.stored(); ++k) {
-        if (is_missing(row.value(k))) return false;
-      }
-    }
     for (index_t j = 0; j < X.columns(); ++j) {
       const double r = model.column(j).failures();
       const bool within_range = r > 1e-100 && r < 1e100;
       if (!within_range) return false;
     }
-    return X.rows() * model.width() <= small + most_times_larger * stored;
+    return screenable(X, model.width(), [](double x) { return !is_missing(x); });
   }
 
   [[nodiscard]] index_t fields() const noexcept { return first + model_.columns(); }

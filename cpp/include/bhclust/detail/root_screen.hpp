@@ -3,8 +3,8 @@
 #pragma once
 
 #include <bhclust/detail/log_space.hpp>
+#include <bhclust/detail/screenable.hpp>
 #include <bhclust/detail/simd.hpp>
-#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <cmath>
@@ -43,19 +43,7 @@ class root_screen {
   /// sparse that clusters' statistics are much larger than their rows.
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
     constexpr double largest = 1e100;
-    constexpr index_t most_times_larger = 32;
-    constexpr index_t small = 4000000;
-    index_t stored = 0;
-    pacer pace;
-    for (index_t i = 0; i < X.rows(); ++i) {
-      const row_view row = X.row(i);
-      stored += row.stored();
-      pace(row.stored());
-      for (index_t k = 0; k < row.stored(); ++k) {
-        if (!(row.value(k) < largest)) return false;
-      }
-    }
-    return X.rows() * model.width() <= small + most_times_larger * stored;
+    return screenable(X, model.width(), [](double x) { return x < largest; });
   }
 
   [[nodiscard]] index_t fields() const noexcept { return first + size(); }
