@@ -189,4 +189,3 @@ def percent_in_words(share: float) -> str:
     if share > 0.995:
         return "over 99%"
     return "under 1%" if share < 0.005 else f"{share:.0%}"
-

@@ -22,7 +22,6 @@ using namespace testkit;
 using bhclust::NormalKnownVariance;
 using bhclust::relaxed_bhc;
 using bhclust::relaxed_method;
-using bhclust::relaxed_options;
 using bhclust::tree;
 using bhclust::detail::ward_plan;
 

@@ -1,0 +1,478 @@
+/// @file
+/// The store of rows with independent columns.
+#pragma once
+
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/coded_table.hpp>
+#include <bhclust/detail/column_margins.hpp>
+#include <bhclust/detail/function_tables.hpp>
+#include <bhclust/detail/row_bounds.hpp>
+#include <bhclust/detail/score.hpp>
+#include <bhclust/family.hpp>
+#include <bhclust/progress.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bhclust {
+
+template <class Column>
+class independent;
+
+namespace detail {
+
+/// Rows against a cluster by look-up. A row's gain is a sum over columns, and a column's term
+/// depends on the row only through its value: so the terms are computed once a query for each value
+/// that the column takes, and a score is one addition a group of columns (coded_table.hpp).
+/// Clusters against clusters are computed from their statistics. Searches compute only what their
+/// bounds cannot rule out (row_bounds.hpp, column_margins.hpp).
+template <class Column, class Score>
+class independent_store {
+  using model_type = independent<Column>;
+  using margins_type = column_margins<model_type, Column>;
+  static constexpr bool has_margins = has<best_log_likelihood_t, Column> || totalled<Column>::value;
+
+ public:
+  struct query {
+    std::vector<double> statistics;
+    double self = 0.0;
+    gain_table gains;
+    bound_table bounds;
+    std::vector<column_margin> margins;
+  };
+
+  independent_store(const independent<Column>& model, const table_view& X)
+      : tables_(model.columns(), X.rows()),
+        model_(tabulated(model, tables_)),
+        rows_(X),
+        margins_(model_, tables_),
+        clusters_(model.width()) {
+    if (searches() && shuffles_bytes) bounds_ = row_bounds(rows_);
+    level_offset_.push_back(0);
+    pacer pace;
+    for (index_t j = 0; j < model_.columns(); ++j) {
+      const auto& column = model_.column(j);
+      const auto& levels = rows_.levels(j);
+      pace(work_a_level * static_cast<index_t>(levels.size() * width_of(j)));
+      level_statistics_.resize(level_statistics_.size() + levels.size() * width_of(j), 0.0);
+      for (std::size_t v = 0; v < levels.size(); ++v) {
+        double* t = level_statistics_.data() + level_offset_.back() + v * width_of(j);
+        if (!is_missing(levels[v])) column.observe(levels[v], t);
+        level_self_.push_back(Score::self(column, t));
+      }
+      level_offset_.push_back(level_statistics_.size());
+    }
+    tilt_of_columns();
+    tabulate_level_pairs();
+  }
+
+  [[nodiscard]] index_t slots() const noexcept { return rows_.size() + clusters_.size(); }
+
+  void load(query& q, index_t slot) const {
+    q.statistics.assign(static_cast<std::size_t>(model_.width()), 0.0);
+    rows_.begin_fill(q.gains);
+    if (slot < rows_.size()) {
+      load_row(q, slot);
+    } else {
+      std::copy_n(clusters_[slot - rows_.size()], model_.width(), q.statistics.data());
+      q.self = self_of(slot);
+      if (rows_.size() > 0) fill(q);
+    }
+    if (rows_.size() > 0) {
+      rows_.end_fill(q.gains);
+      if (bounds_.usable()) bounds_.fill(rows_, q.gains, tilt_, slope(q.gains), q.bounds);
+    }
+    if constexpr (has_margins) {
+      if (clusters_.size() == 0 || !searches()) return;
+      q.margins.resize(static_cast<std::size_t>(margins_.ends()));
+      if (slot < rows_.size()) {
+        margins_.compute(model_, q.statistics.data(), q.margins.data());
+      } else {
+        std::copy_n(own_margins_.begin() + static_cast<std::ptrdiff_t>(own_margin(slot)),
+                    margins_.ends(), q.margins.begin());
+      }
+    }
+  }
+
+  void row(const query& q, index_t begin, index_t end, double* out) const {
+    const index_t split = std::clamp(rows_.size(), begin, end);
+    sum_rows(q, begin, split, out);
+    if (split == end) return;
+    std::vector<double> scratch(q.statistics.size());
+    pacer pace;
+    for (index_t s = split; s < end; ++s) {
+      pace(work_a_level * model_.width());
+      const index_t c = s - rows_.size();
+      out[s - begin] = Score::gain(model_, q.statistics.data(), clusters_[c], q.self,
+                                   self_[static_cast<std::size_t>(c)], scratch.data());
+    }
+  }
+
+  [[nodiscard]] static constexpr bool searches() noexcept {
+    return Score::kind == score_kind::evidence;
+  }
+
+  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+              cheapest& best) const {
+    const index_t split = std::clamp(rows_.size(), begin, end);
+    if (bounds_.usable()) {
+      search_bounded_rows(q, begin, split, offset, best);
+    } else {
+      search_rows(q, begin, split, offset, best);
+    }
+    if (split < end) search_clusters(q, split, end, offset, best);
+  }
+
+  void retire(index_t slot) {
+    if (slot < rows_.size() && bounds_.usable()) bounds_.retire(slot);
+  }
+
+  index_t merge(index_t a, index_t b) {
+    double* t = clusters_.append();
+    add(t, a);
+    add(t, b);
+    self_.push_back(Score::self(model_, t));
+    if constexpr (has_margins) {
+      if (searches()) {
+        own_margins_.resize(own_margins_.size() + static_cast<std::size_t>(margins_.ends()));
+        margins_.compute(model_, t, own_margins_.data() + (clusters_.size() - 1) * margins_.ends());
+      }
+    }
+    return slots() - 1;
+  }
+
+  void keep(const std::vector<index_t>& kept) {
+    const auto split = std::lower_bound(kept.begin(), kept.end(), rows_.size());
+    std::vector<index_t> kept_clusters(split, kept.end());
+    for (auto& c : kept_clusters) c -= rows_.size();
+    clusters_.keep(kept_clusters);
+    keep_entries(self_, kept_clusters);
+    if constexpr (has_margins) {
+      if (searches()) keep_records(own_margins_, margins_.ends(), kept_clusters);
+    }
+    const std::vector<index_t> kept_rows(kept.begin(), split);
+    rows_.keep(kept_rows);
+    if (bounds_.usable()) bounds_.keep(kept_rows);
+  }
+
+ private:
+  /// What a function of a column's statistics costs for each of them, for pacers.
+  static constexpr index_t work_a_level = 32;
+
+  [[nodiscard]] static model_type tabulated(model_type model, function_tables& tables) {
+    model.tabulate(tables);
+    return model;
+  }
+
+  void sum_rows(const query& q, index_t begin, index_t end, double* out) const {
+    const index_t step = rows_.rows_a_pulse();
+    for (; end - begin > step; begin += step, out += step) {
+      rows_.sum(q.gains, begin, begin + step, out);
+      pulse();
+    }
+    rows_.sum(q.gains, begin, end, out);
+  }
+
+  void search_rows(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+                   cheapest& best) const {
+    constexpr index_t step = 256;
+    double gains[step];
+    for (; begin < end; begin += step) {
+      const index_t stop = std::min(end, begin + step);
+      sum_rows(q, begin, stop, gains);
+      for (index_t s = begin; s < stop; ++s) {
+        // a lower bound first: few rows are worth asking for their offset
+        if (offset.row() - gains[s - begin] <= best.cost) {
+          best.take(offset(s) - gains[s - begin], s);
+        }
+      }
+    }
+  }
+
+  /// Penalties of about a thousand rows first. The row of the least is a good one to start from.
+  void search_bounded_rows(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+                           cheapest& best) const {
+    constexpr index_t blocks = 32;
+    constexpr index_t step = blocks * nibbles::rows;
+    std::uint16_t penalty[step];
+    pacer pace;
+    for (index_t first = begin - begin % nibbles::rows; first < end; first += step) {
+      const index_t stop = std::min(end, first + step);
+      pace(step / 16 * static_cast<index_t>(q.bounds.penalties.size()) / nibbles::entries);
+      for (index_t s = first; s < stop; s += nibbles::rows) {
+        bounds_.block(q.bounds, s / nibbles::rows, penalty + (s - first));
+      }
+      const index_t count = stop - first;
+      if (begin > first) std::fill_n(penalty, begin - first, row_bounds::never);
+      std::fill_n(penalty + count, (nibbles::rows - count % nibbles::rows) % nibbles::rows,
+                  row_bounds::never);
+      take_rows(q, first, count, penalty, offset, best);
+    }
+  }
+
+  void take_rows(const query& q, index_t first, index_t count, const std::uint16_t* penalty,
+                 const cost_offsets& offset, cheapest& best) const {
+    const index_t blocks = (count + nibbles::rows - 1) / nibbles::rows;
+    std::uint16_t least = row_bounds::never;
+    for (index_t i = 0; i < blocks * nibbles::rows; ++i) least = std::min(least, penalty[i]);
+    if (least > limit(q, offset, best)) return;
+    take_row(q, first + (std::find(penalty, penalty + count, least) - penalty), offset, best);
+    std::uint16_t most = limit(q, offset, best);
+    for (index_t b = 0; b < blocks; ++b, penalty += nibbles::rows, first += nibbles::rows) {
+      std::uint32_t open = at_most(penalty, most);
+      for (index_t i = 0; open != 0; ++i, open >>= 1U) {
+        if ((open & 1U) == 0 || penalty[i] > most) continue;
+        take_row(q, first + i, offset, best);
+        most = limit(q, offset, best);
+      }
+    }
+  }
+
+  [[nodiscard]] static std::uint16_t limit(const query& q, const cost_offsets& offset,
+                                           const cheapest& best) {
+    return row_bounds::limit(q.bounds, offset.row() - best.cost);
+  }
+
+  void take_row(const query& q, index_t slot, const cost_offsets& offset, cheapest& best) const {
+    double gain = 0.0;
+    rows_.sum(q.gains, slot, slot + 1, &gain);
+    best.take(offset(slot) - gain, slot);
+  }
+
+  /// A pair of clusters of which the first columns have been looked at.
+  struct open_pair {
+    index_t slot;
+    double offset;
+    double sum;    ///< log marginal likelihood of the union, of those columns
+    double total;  ///< the gain of the column of totals, if there is one
+  };
+
+  void search_clusters(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+                       cheapest& best) const {
+    std::vector<open_pair> open;
+    open.reserve(static_cast<std::size_t>(end - begin));
+    for (index_t s = begin; s < end; ++s) {
+      const double own = offset(s);
+      if (own < std::numeric_limits<double>::infinity()) {
+        open.push_back({s, own, 0.0, total_gain(q, s)});
+      }
+    }
+    std::vector<double> scratch(q.statistics.size());
+    pacer pace;
+    index_t j = 0;
+    if constexpr (has_margins) {
+      for (index_t k = 0; k < margins_.ends() && !open.empty(); ++k) {
+        const index_t next = j + margins_type::chunk;
+        add_columns(q, j, next, open, scratch.data(), pace);
+        if (k < 2) start_from_best(q, k, next, open, scratch.data(), best);
+        close_hopeless(q, k, open, best);
+        j = next;
+      }
+    }
+    add_columns(q, j, model_.columns(), open, scratch.data(), pace);
+    for (const auto& pair : open) take_pair(q, pair, best);
+  }
+
+  void take_pair(const query& q, const open_pair& pair, cheapest& best) const {
+    best.take(pair.offset - ((pair.sum - q.self) - self_of(pair.slot)), pair.slot);
+  }
+
+  void add_columns(const query& q, index_t begin, index_t end, std::vector<open_pair>& open,
+                   double* scratch, pacer& pace) const {
+    for (auto& pair : open) {
+      pace(work_a_level * (end - begin));
+      add_columns(q, begin, end, pair, scratch);
+    }
+  }
+
+  /// In the order of log_marginal, so that the sum over all columns is its value.
+  void add_columns(const query& q, index_t begin, index_t end, open_pair& pair,
+                   double* scratch) const {
+    const double* t = clusters_[pair.slot - rows_.size()];
+    for (index_t j = begin; j < end; ++j) {
+      const index_t at = model_.offset(j);
+      std::copy_n(q.statistics.data() + at, model_.column(j).width(), scratch);
+      merge_statistics(model_.column(j), scratch, t + at);
+      pair.sum += model_.column(j).log_marginal(scratch);
+    }
+  }
+
+  [[nodiscard]] std::size_t own_margin(index_t slot, index_t k = 0) const {
+    return static_cast<std::size_t>((slot - rows_.size()) * margins_.ends() + k);
+  }
+
+  /// The gain of a pair whose columns up to the end of chunk k are summed is at most this.
+  [[nodiscard]] double most_gain(const query& q, index_t k, const open_pair& pair) const {
+    const auto& a = q.margins[static_cast<std::size_t>(k)];
+    const auto& b = own_margins_[own_margin(pair.slot, k)];
+    constexpr double rounding = 1e-11;
+    const double size = std::fabs(pair.sum) + std::fabs(a.before) + std::fabs(b.before) +
+                        std::fabs(pair.total) + std::fabs(q.self) + std::fabs(self_of(pair.slot));
+    return ((pair.sum - a.before) - b.before) + pair.total + margins_.most(k, a, b) +
+           rounding * size;
+  }
+
+  /// The pair of the best prospects is computed at once: a good cost to beat.
+  void start_from_best(const query& q, index_t k, index_t next, const std::vector<open_pair>& open,
+                       double* scratch, cheapest& best) const {
+    const auto promise = [&](const open_pair& p) { return p.offset - most_gain(q, k, p); };
+    open_pair first =
+        *std::min_element(open.begin(), open.end(),
+                          [&](const auto& a, const auto& b) { return promise(a) < promise(b); });
+    if (promise(first) > best.cost) return;
+    add_columns(q, next, model_.columns(), first, scratch);
+    take_pair(q, first, best);
+  }
+
+  void close_hopeless(const query& q, index_t k, std::vector<open_pair>& open,
+                      const cheapest& best) const {
+    open.erase(std::remove_if(
+                   open.begin(), open.end(),
+                   [&](const open_pair& p) { return p.offset - most_gain(q, k, p) > best.cost; }),
+               open.end());
+  }
+
+  [[nodiscard]] double self_of(index_t slot) const {
+    return self_[static_cast<std::size_t>(slot - rows_.size())];
+  }
+
+  [[nodiscard]] double total_gain(const query& q, index_t slot) const {
+    if constexpr (totalled<Column>::value) {
+      const index_t j = model_.columns() - 1;
+      const double* t = q.statistics.data() + model_.offset(j);
+      const double* s = clusters_[slot - rows_.size()] + model_.offset(j);
+      const auto of_counts = [&](double m) {
+        const double counts[2] = {m, 0.0};
+        return model_.column(j).log_marginal(counts);
+      };
+      return of_counts(t[0] + s[0]) - of_counts(t[0]) - of_counts(s[0]);
+    } else {
+      static_cast<void>(q);
+      static_cast<void>(slot);
+      return 0.0;
+    }
+  }
+
+  /// Terms of counts and of their total rise and fall together: what the total's term changes by a
+  /// count may be given to the counts, which brings bounds closer.
+  void tilt_of_columns() {
+    if constexpr (totalled<Column>::value) {
+      for (index_t j = 0; j < model_.columns(); ++j) tilt_.push_back(model_.column(j).sign);
+    }
+  }
+  [[nodiscard]] double slope(const gain_table& gains) const {
+    if (tilt_.empty()) return 0.0;
+    const auto& totals = rows_.levels(model_.columns() - 1);
+    const double* term =
+        gains.of_level.data() + (rows_.total_levels() - static_cast<index_t>(totals.size()));
+    const std::size_t low = totals.size() / 4;
+    const std::size_t high = totals.size() - 1 - low;
+    return low < high ? (term[high] - term[low]) / (totals[high] - totals[low]) : 0.0;
+  }
+
+  [[nodiscard]] std::size_t width_of(index_t j) const {
+    return static_cast<std::size_t>(model_.column(j).width());
+  }
+  [[nodiscard]] const double* level(index_t j, index_t v) const {
+    return level_statistics_.data() + level_offset_[static_cast<std::size_t>(j)] +
+           static_cast<std::size_t>(v) * width_of(j);
+  }
+
+  /// t ∪= the cluster in a slot.
+  void add(double* t, index_t slot) const {
+    if (slot >= rows_.size()) {
+      model_.merge(t, clusters_[slot - rows_.size()]);
+      return;
+    }
+    rows_.for_each_level(slot, [&](index_t j, index_t v) {
+      merge_statistics(model_.column(j), t + model_.offset(j), level(j, v));
+    });
+  }
+
+  /// A row's terms depend on its levels alone.
+  void load_row(query& q, index_t slot) const {
+    double* out = q.gains.of_level.data();
+    const double* pairs = level_pairs_.data();
+    std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
+    const double* selves = level_self_.data();
+    q.self = 0.0;
+    rows_.for_each_level(slot, [&](index_t j, index_t v) {
+      const auto n = static_cast<index_t>(rows_.levels(j).size());
+      q.self += selves[v];
+      std::copy_n(level(j, v), model_.column(j).width(), q.statistics.data() + model_.offset(j));
+      if (level_pairs_.empty()) {
+        fill_column(j, level(j, v), selves[v], selves, scratch.data(), out);
+      } else {
+        std::copy_n(pairs + v * n, n, out);
+        pairs += n * n;
+      }
+      out += n;
+      selves += n;
+    });
+  }
+
+  void tabulate_level_pairs() {
+    constexpr index_t most = 131072;
+    index_t pairs = 0;
+    for (index_t j = 0; j < model_.columns(); ++j) {
+      const auto n = static_cast<index_t>(rows_.levels(j).size());
+      pairs += n * n;
+      if (pairs > std::min(most, 64 * rows_.size())) return;
+    }
+    level_pairs_.resize(static_cast<std::size_t>(pairs));
+    std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
+    double* out = level_pairs_.data();
+    const double* selves = level_self_.data();
+    for (index_t j = 0; j < model_.columns(); ++j) {
+      const auto n = static_cast<index_t>(rows_.levels(j).size());
+      for (index_t v = 0; v < n; ++v, out += n) {
+        fill_column(j, level(j, v), selves[v], selves, scratch.data(), out);
+      }
+      selves += n;
+    }
+  }
+
+  /// out[v] = the gain of a column's statistics t and its level v.
+  void fill_column(index_t j, const double* t, double self, const double* selves, double* scratch,
+                   double* out) const {
+    const auto n = static_cast<index_t>(rows_.levels(j).size());
+    for (index_t v = 0; v < n; ++v) {
+      out[v] = Score::gain(model_.column(j), t, level(j, v), self, selves[v], scratch);
+    }
+  }
+
+  void fill(query& q) const {
+    std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
+    constexpr index_t many_levels = 32768;
+    const bool paced = rows_.total_levels() > many_levels;
+    index_t flat = 0;
+    pacer pace;
+    for (index_t j = 0; j < model_.columns(); ++j) {
+      const auto levels = static_cast<index_t>(rows_.levels(j).size());
+      if (paced) pace(work_a_level * levels);
+      const double* t = q.statistics.data() + model_.offset(j);
+      fill_column(j, t, Score::self(model_.column(j), t), level_self_.data() + flat, scratch.data(),
+                  q.gains.of_level.data() + flat);
+      flat += levels;
+    }
+  }
+
+  function_tables tables_;
+  independent<Column> model_;
+  coded_table rows_;
+  row_bounds bounds_;
+  margins_type margins_;
+  std::vector<double> level_statistics_, level_self_;
+  std::vector<std::size_t> level_offset_;
+  std::vector<double> level_pairs_;  ///< of rows: column by column, level by level, their gains
+  std::vector<double> tilt_;         ///< totalled: 1 for counts, -1 for their total
+  statistics_block clusters_;
+  std::vector<double> self_;
+  std::vector<column_margin> own_margins_;
+};
+
+}  // namespace detail
+}  // namespace bhclust
