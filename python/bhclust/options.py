@@ -162,8 +162,8 @@ def check_weights(sample_weight: Any) -> NDArray[np.int64]:
     wrong = np.flatnonzero(~((weights >= 0) & (weights < 2**53) & (weights == np.floor(weights))))
     if wrong.size:
         raise ValueError(
-            f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; it must be a whole number from 0 to "
-            "2^53: how often the row was seen. A fraction of a row has no likelihood: round the "
+            f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; it must be a whole number from 0 "
+            "to 2^53: how often the row was seen. A fraction of a row has no likelihood: round the "
             "weights, or draw rows by them"
         )
     if not weights.any():

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -96,27 +95,6 @@ def test_certainty_is_the_mean_chance_over_the_mates():
     whole = _describe.certainty(post, np.zeros(5, dtype=np.int64))
     assert whole[3] == pytest.approx((3 * 0.2 + 0.1) / 4)
     assert whole[4] == pytest.approx(0.1)
-
-
-class TestAdjustedRand:
-    def test_same_and_single(self):
-        assert _describe.adjusted_rand(np.array([0, 0, 1]), ["a", "a", "b"]) == 1.0
-        assert _describe.adjusted_rand(np.array([0, 0, 0]), ["a", "a", "a"]) == 1.0
-        assert _describe.adjusted_rand(np.array([0]), ["a"]) == 1.0
-
-    def test_against_all_pairs(self):
-        rng = np.random.default_rng(5)
-        labels, classes = rng.integers(0, 4, 40), [str(c) for c in rng.integers(0, 3, 40)]
-        pairs = Counter(
-            (labels[i] == labels[j], classes[i] == classes[j])
-            for i, j in combinations(range(40), 2)
-        )
-        both, only_labels = pairs[True, True], pairs[True, False]
-        only_classes, every = pairs[False, True], sum(pairs.values())
-        first, second = both + only_labels, both + only_classes
-        chance = first * second / every
-        expected = (both - chance) / ((first + second) / 2 - chance)
-        assert _describe.adjusted_rand(labels, classes) == pytest.approx(expected)
 
 
 def findings(labels, target=None):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -91,3 +93,24 @@ def test_refusals() -> None:
         metrics.dendrogram_purity(bhclust.Tree.from_children(3, np.array([(0, 1)])), [0, 0, 1])
     with pytest.raises(ValueError, match=r"labels has 2 entries and y has 3"):
         metrics.purity([0, 1], [0, 1, 1])
+
+
+class TestAdjustedRand:
+    def test_same_and_single(self):
+        assert metrics.adjusted_rand_index(np.array([0, 0, 1]), ["a", "a", "b"]) == 1.0
+        assert metrics.adjusted_rand_index(np.array([0, 0, 0]), ["a", "a", "a"]) == 1.0
+        assert metrics.adjusted_rand_index(np.array([0]), ["a"]) == 1.0
+
+    def test_against_all_pairs(self):
+        rng = np.random.default_rng(5)
+        labels, classes = rng.integers(0, 4, 40), [str(c) for c in rng.integers(0, 3, 40)]
+        pairs = Counter(
+            (labels[i] == labels[j], classes[i] == classes[j])
+            for i, j in combinations(range(40), 2)
+        )
+        both, only_labels = pairs[True, True], pairs[True, False]
+        only_classes, every = pairs[False, True], sum(pairs.values())
+        first, second = both + only_labels, both + only_classes
+        chance = first * second / every
+        expected = (both - chance) / ((first + second) / 2 - chance)
+        assert metrics.adjusted_rand_index(labels, classes) == pytest.approx(expected)
