@@ -57,7 +57,17 @@ def command(
     cluster(table, source, options)
 
 
-_READING = ("family", "columns", "ignore", "target", "names", "header", "times")
+_READING = (
+    "family",
+    "columns",
+    "ignore",
+    "target",
+    "names",
+    "header",
+    "separator",
+    "decimal",
+    "times",
+)
 
 
 def read(file: str, how: dict[str, Any]) -> Any:

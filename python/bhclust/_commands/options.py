@@ -28,6 +28,11 @@ def the_only(_: click.Context, parameter: click.Parameter, values: tuple[Any, ..
     return values[0] if values else None
 
 
+def _separator(context: click.Context, parameter: click.Parameter, values: tuple[Any, ...]) -> Any:
+    text = the_only(context, parameter, values)
+    return "\t" if text == "tab" else text
+
+
 def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[Any, ...]) -> Any:
     text = the_only(context, parameter, values)
     if text is None:
@@ -152,6 +157,15 @@ def table_options() -> Decorator:
             help="Whether line 1 names the columns; else found out.",
         ),
         option(
+            "--separator",
+            metavar="CHARACTER",
+            help="What stands between cells; else found out. 'tab' is a tab.",
+            callback=_separator,
+        ),
+        option(
+            "--decimal", type=click.Choice([".", ","]), help="The decimal sign; else found out."
+        ),
+        option(
             "--times",
             metavar="T1,T2,...",
             callback=_numbers,
@@ -175,10 +189,11 @@ def growth_options() -> Decorator:
         cut_options(),
         option(
             "--algorithm",
-            type=click.Choice(["auto", "greedy", "rbhc", "ward"]),
+            type=click.Choice(["auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized"]),
             help=(
-                "How the tree is grown: exact greedy merging, the nearest-neighbour chain, Ward's "
-                "method, or the one of these with the highest evidence (auto, the default)."
+                "How the tree is grown: exact greedy merging, RBHC, Ward's method, or the one of "
+                "these with the highest evidence (auto, the default). For many rows: bayes-kmeans, "
+                "randomized."
             ),
         ),
         option(

@@ -5,8 +5,7 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/types.hpp>
 
-#include <utility>
-#include <variant>
+#include <memory>
 #include <vector>
 
 namespace bhclust::detail {
@@ -22,62 +21,40 @@ class store_or {
   };
 
   template <class Model>
-  store_or(const Model& model, const table_view& X) : store_(choose(model, X)) {}
-
-  [[nodiscard]] index_t slots() const noexcept {
-    return std::visit([](const auto& s) { return s.slots(); }, store_);
-  }
-  void load(query& q, index_t slot) const {
-    visit(q, [&](const auto& store, auto& own) { store.load(own, slot); });
-  }
-  void row(const query& q, index_t begin, index_t end, double* out) const {
-    visit(q, [&](const auto& store, const auto& own) { store.row(own, begin, end, out); });
-  }
-  [[nodiscard]] bool searches() const {
-    const auto* store = std::get_if<0>(&store_);
-    return store != nullptr && can_search(*store);
-  }
-  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
-              cheapest& best) const {
-    std::get<0>(store_).search(q.fast, begin, end, offset, best);
-  }
-  void retire(index_t slot) {
-    if (auto* store = std::get_if<0>(&store_)) store->retire(slot);
-  }
-  [[nodiscard]] bool bounds_costs() const {
-    const auto* store = std::get_if<0>(&store_);
-    return store != nullptr && can_bound(*store);
-  }
-  template <class F = Fast, class = bounds_t<F>>
-  void bounds(const query& q, index_t begin, index_t end, double* out) const {
-    std::get<0>(store_).bounds(q.fast, begin, end, out);
-  }
-  index_t merge(index_t a, index_t b) {
-    return std::visit([&](auto& s) { return s.merge(a, b); }, store_);
-  }
-  void keep(const std::vector<index_t>& kept) {
-    std::visit([&](auto& s) { s.keep(kept); }, store_);
-  }
-
- private:
-  using either = std::variant<Fast, Plain>;
-
-  template <class Model>
-  [[nodiscard]] static either choose(const Model& model, const table_view& X) {
-    if (Fast::takes(model, X)) return either(std::in_place_index<0>, model, X);
-    return either(std::in_place_index<1>, model, X);
-  }
-
-  template <class Query, class F>
-  void visit(Query& q, const F& f) const {
-    if (const auto* store = std::get_if<0>(&store_)) {
-      f(*store, q.fast);
+  store_or(const Model& model, const table_view& X) {
+    if (Fast::takes(model, X)) {
+      fast_ = std::make_unique<Fast>(model, X);
     } else {
-      f(*std::get_if<1>(&store_), q.plain);
+      plain_ = std::make_unique<Plain>(model, X);
     }
   }
 
-  either store_;
+  [[nodiscard]] index_t slots() const noexcept { return fast_ ? fast_->slots() : plain_->slots(); }
+  void load(query& q, index_t slot) const {
+    fast_ ? fast_->load(q.fast, slot) : plain_->load(q.plain, slot);
+  }
+  void row(const query& q, index_t begin, index_t end, double* out) const {
+    fast_ ? fast_->row(q.fast, begin, end, out) : plain_->row(q.plain, begin, end, out);
+  }
+  [[nodiscard]] bool searches() const { return fast_ != nullptr && can_search(*fast_); }
+  void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
+              cheapest& best) const {
+    fast_->search(q.fast, begin, end, offset, best);
+  }
+  void retire(index_t slot) {
+    if (fast_) fast_->retire(slot);
+  }
+  [[nodiscard]] bool bounds_costs() const { return fast_ != nullptr && can_bound(*fast_); }
+  template <class F = Fast, class = bounds_t<F>>
+  void bounds(const query& q, index_t begin, index_t end, double* out) const {
+    fast_->bounds(q.fast, begin, end, out);
+  }
+  index_t merge(index_t a, index_t b) { return fast_ ? fast_->merge(a, b) : plain_->merge(a, b); }
+  void keep(const std::vector<index_t>& kept) { fast_ ? fast_->keep(kept) : plain_->keep(kept); }
+
+ private:
+  std::unique_ptr<Fast> fast_;
+  std::unique_ptr<Plain> plain_;  ///< where there is no fast one
 };
 
 }  // namespace bhclust::detail
