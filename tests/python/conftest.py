@@ -1,5 +1,6 @@
 """Makes the slow twins importable as the package ``reference``; one thread for linear algebra."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,13 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts_arrive() -> None:
+    # A shell has what it runs in the background ignore them, and that is inherited.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
