@@ -75,7 +75,7 @@ def sklearn_ward(X: Any, _table: Table, _threads: int) -> object:
 def genie(X: Any, _table: Table, _threads: int) -> object:
     import genieclust
 
-    return genieclust.Genie(n_clusters=20, compute_full_tree=True).fit(X)
+    return genieclust.Genie(n_clusters=20).fit(X)
 
 
 @dataclass(frozen=True)
