@@ -30,6 +30,26 @@ def rbhc(X: Any, table: Table, threads: int) -> object:
     return bhclust.rbhc(X, table.rbhc, n_threads=threads)
 
 
+def with_tree(X: Any, table: Table, threads: int) -> Any:
+    """The rows and RBHC's tree of them."""
+    import bhclust
+
+    return X, bhclust.rbhc(X, table.rbhc, n_threads=threads)
+
+
+def posterior(rows_and_tree: Any, table: Table, threads: int) -> object:
+    import bhclust
+
+    X, tree = rows_and_tree
+    return bhclust.posterior(tree, X, table.bhc, n_threads=threads)
+
+
+def sort(X: Any, _table: Table, _threads: int) -> object:
+    import numpy as np
+
+    return np.sort(X, axis=0)
+
+
 def textbook(X: Any, table: Table, _threads: int) -> object:
     from peers.textbook import textbook_bhc
 
@@ -80,7 +100,11 @@ def genie(X: Any, _table: Table, _threads: int) -> object:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to a tree; `pair_matrices` of 8 bytes a pair is what it needs beyond its input."""
+    """One way to a tree, or from it.
+
+    `pair_matrices` of 8 bytes a pair is what it needs beyond its input. `prepare`, which is not
+    timed, makes of the rows what `call` takes.
+    """
 
     label: str
     module: str
@@ -89,9 +113,14 @@ class Method:
     threaded: bool = False
     pair_matrices: int = 0
     warm_up_rows: int = 64
+    prepare: Callable[[Any, Table, int], Any] | None = None
+
+    def input(self, X: Any, table: Table, threads: int) -> Any:
+        return X if self.prepare is None else self.prepare(X, table, threads)
 
     def suits(self, table: Table) -> bool:
-        return bool({bhc: table.bhc, rbhc: table.rbhc}.get(self.call, "any"))
+        needed = {bhc: [table.bhc], rbhc: [table.rbhc], posterior: [table.bhc, table.rbhc]}
+        return all(needed.get(self.call, []))
 
     def bytes_needed(self, rows: int) -> int:
         return self.pair_matrices * 4 * rows * (rows - 1)
@@ -107,6 +136,15 @@ TEXTBOOK = Path(__file__).parents[1] / "build" / "release" / "bench" / "libtextb
 METHODS = {
     "bhc": Method("bhclust bhc", "bhclust", "bhclust", bhc, threaded=True),
     "rbhc": Method("bhclust rbhc", "bhclust", "bhclust", rbhc, threaded=True),
+    "posterior": Method(
+        "bhclust posterior of a tree",
+        "bhclust",
+        "bhclust",
+        posterior,
+        threaded=True,
+        prepare=with_tree,
+    ),
+    "sort": Method("numpy.sort of each column", "numpy", "numpy", sort),
     "scipy": Method("scipy linkage(ward)", "scipy", "scipy", scipy_ward, pair_matrices=2),
     "fastcluster": Method(
         "fastcluster linkage(ward)", "fastcluster", "fastcluster", fastcluster_ward, pair_matrices=2

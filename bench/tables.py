@@ -67,6 +67,7 @@ WORDS = Table("multinomial", 100, bhc="multinomial")
 PLANE = Table("Gaussian", 2, bhc="gaussian", rbhc="gaussian-spherical")
 SPACE = Table("Gaussian", 8, bhc="gaussian", rbhc="gaussian-spherical")
 DIAGONAL = Table("Gaussian", 16, bhc="gaussian-diag")
+SPACE_DIAGONAL = Table("Gaussian", 8, bhc="gaussian-diag", rbhc="gaussian-spherical")
 TEN = Table("Gaussian", 10, rbhc="gaussian-spherical")
 WIDE = Table("Gaussian", 64, rbhc="gaussian-spherical")
 WIDE_UNIFORM = Table("uniform", 64, rbhc="gaussian-spherical")
@@ -85,6 +86,7 @@ MATCHES = (
     *(Match(t, 50_000, ("rbhc", "fastcluster vector", "genieclust")) for t in (PLANE, TEN)),
     *(Match(t, 10_000, ("rbhc", "fastcluster vector")) for t in (WIDE, WIDE_UNIFORM)),
     *(Match(t, 1_000_000, ("rbhc",)) for t in (PLANE, TEN)),
+    Match(SPACE_DIAGONAL, 1_000_000, ("posterior", "sort")),
 )
 
 AIMS = (
@@ -101,4 +103,5 @@ AIMS = (
     *(Aim(t, 50_000, "rbhc", "fastcluster vector", 60) for t in (PLANE, TEN)),
     *(Aim(TEN, 20_000, "rbhc", peer, 30) for peer in ("scipy", "sklearn")),
     *(Aim(t, 10_000, "rbhc", "fastcluster vector", 20) for t in (WIDE, WIDE_UNIFORM)),
+    Aim(SPACE_DIAGONAL, 1_000_000, "posterior", "sort", 1),
 )
