@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bhclust.inference import Explanation, Posterior, exact_log_evidence, posterior
     from bhclust.learning import Learned, learn
     from bhclust.model_file import load, save
+    from bhclust.statistics import Statistics
 
 __all__ = [
     "BHC",
@@ -61,6 +62,7 @@ __all__ = [
     "PoissonGamma",
     "Posterior",
     "Product",
+    "Statistics",
     "Tree",
     "VonMisesFisher",
     "__version__",
@@ -150,6 +152,7 @@ _PLACES = {
         "save",
     ),
     "_report": ("report",),
+    "statistics": ("Statistics",),
 }
 
 

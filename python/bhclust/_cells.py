@@ -134,7 +134,7 @@ class _Families:
     def __init__(self, post: PosteriorLike) -> None:
         self._known: dict[bytes, str] = {}
         family, table = getattr(post, "family", None), getattr(post, "_table", None)
-        if family is None or table is None or table.is_sparse:
+        if family is None or table is None or table.is_sparse or table.is_grouped:
             return
         cells = np.asarray(table.arrays)
         for part, columns in getattr(family, "blocks", [(family, range(cells.shape[1]))]):

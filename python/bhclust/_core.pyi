@@ -3,6 +3,7 @@ The compiled core of bhclust.
 """
 
 from __future__ import annotations
+import bhclust.statistics
 import collections.abc
 import numpy
 import numpy.typing
@@ -86,22 +87,61 @@ class Table:
         """
         A C-contiguous float64 array of shape (rows, columns); others are copied.
         """
+    @staticmethod
+    def groups(
+        values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        weights: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> Table:
+        """
+        Groups of rows of so many columns: their statistics (see bhclust.statistics), and how many rows each has.
+        """
     @property
     def arrays(self) -> typing.Any: ...
+    @property
+    def is_grouped(self) -> bool: ...
     @property
     def is_sparse(self) -> bool: ...
     @property
     def n_columns(self) -> int: ...
     @property
     def n_rows(self) -> int: ...
+    @property
+    def total_weight(self) -> int: ...
 
 class Family:
     """
     A likelihood with its conjugate prior; the value is the hyperparameters.
     """
+    def _aggregate(
+        self,
+        table: Table,
+        labels: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+        n_groups: typing.SupportsInt | typing.SupportsIndex,
+        repeats: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    ) -> tuple: ...
     def _check(self, table: Table) -> None: ...
     def _log_marginal(self, table: Table) -> float: ...
     def _mean_divergence(self, table: Table) -> float: ...
+    def _width(self, columns: typing.SupportsInt | typing.SupportsIndex) -> int: ...
+    def statistics(
+        self, X: typing.Any, groups: typing.Any = None, *, weights: typing.Any = None
+    ) -> bhclust.statistics.Statistics:
+        """
+        Sufficient statistics of groups of rows, which every algorithm takes in place of the rows.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+        groups : array of int, shape (n_rows,), optional
+            The group of each row, from 0 without gaps; None: each row is one of its own.
+        weights : array of int, shape (n_rows,), optional
+            How often each row was seen, at least once; None: once.
+
+        Returns
+        -------
+        Statistics
+        """
     @property
     def _relaxable(self) -> bool: ...
     @property

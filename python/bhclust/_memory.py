@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from bhclust import _core
-from bhclust._core import Family, Product
+from bhclust._core import Family, Product, Table
 from bhclust.options import check_number, shown
 
-__all__ = ["ALGORITHMS", "bytes_needed", "check_memory", "memory_limit"]
+__all__ = ["ALGORITHMS", "bytes_needed", "check_memory", "check_table_memory", "memory_limit"]
 
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -56,6 +56,14 @@ def _rbhc(family: Family, n: int, d: int, **_: int) -> int:
     return n * (190 + 12 * _width(family, d))
 
 
+def _bayes_kmeans(family: Family, n: int, d: int, **_: int) -> int:
+    return n * (300 + _store(family, d) + 8 * d)
+
+
+def _randomized(_family: Family, n: int, _d: int, **_: int) -> int:
+    return 300 * n
+
+
 def _posterior(_family: Family, n: int, d: int, **_: int) -> int:
     return n * (56 + 8 * d)
 
@@ -92,10 +100,34 @@ def _width(family: Family, n_columns: int) -> int:
     return 4 * n_columns + pairs
 
 
+def _bhc_of_groups(family: Family, n: int, d: int, **_: int) -> int:
+    return n * (200 + 9 * family._width(d))
+
+
+def _rbhc_of_groups(family: Family, n: int, d: int, **_: int) -> int:
+    if family.name == "NormalKnownVariance":
+        return n * (220 + (8 + STORE[family.name]) * d)
+    return _bhc_of_groups(family, n, d)
+
+
+def _bayes_kmeans_of_groups(family: Family, n: int, d: int, **_: int) -> int:
+    return n * (300 + 18 * family._width(d))
+
+
+def _posterior_of_groups(_family: Family, n: int, _d: int, **_: int) -> int:
+    return 80 * n
+
+
+def _refine_of_groups(family: Family, n: int, d: int, **_: int) -> int:
+    return n * (300 + 2 * 8 * family._width(d))
+
+
 #: What `bytes_needed` knows, by the names that `bhclust.estimate` takes.
 ALGORITHMS: dict[str, Callable[..., int]] = {
     "bhc": _bhc,
     "rbhc": _rbhc,
+    "bayes_kmeans_bhc": _bayes_kmeans,
+    "randomized_bhc": _randomized,
     "posterior": _posterior,
     "bounds": _bounds,
     "coclustering": _coclustering,
@@ -105,6 +137,15 @@ ALGORITHMS: dict[str, Callable[..., int]] = {
     "predict": _predict,
 }
 
+#: The same of groups, where it differs.
+OF_GROUPS: dict[str, Callable[..., int]] = {
+    "bhc": _bhc_of_groups,
+    "rbhc": _rbhc_of_groups,
+    "bayes_kmeans_bhc": _bayes_kmeans_of_groups,
+    "posterior": _posterior_of_groups,
+    "refine": _refine_of_groups,
+}
+
 
 def bytes_needed(
     algorithm: str,
@@ -112,13 +153,15 @@ def bytes_needed(
     n_rows: int,
     n_columns: int,
     *,
+    grouped: bool = False,
     n_new: int = 0,
     n_samples: int = 1,
     n_clusters: int = 20,
 ) -> int:
-    """Bytes beyond the input that a call takes at most, about."""
+    """Bytes beyond the input that a call takes at most, about; ``grouped``: rows are groups."""
     more = {"n_new": n_new, "n_samples": n_samples, "n_clusters": n_clusters}
-    return LEAST + ALGORITHMS[algorithm](family, n_rows, n_columns, **more)
+    needed = OF_GROUPS.get(algorithm) if grouped else None
+    return LEAST + (needed or ALGORITHMS[algorithm])(family, n_rows, n_columns, **more)
 
 
 def memory_limit(max_memory: Any) -> float | None:
@@ -140,17 +183,33 @@ def memory_limit(max_memory: Any) -> float | None:
     return value
 
 
+def check_table_memory(
+    max_memory: Any, algorithm: str, family: Family, table: Table, **more: int
+) -> None:
+    """`check_memory` of a table of rows or groups."""
+    n, d, grouped = table.n_rows, table.n_columns, table.is_grouped
+    check_memory(max_memory, algorithm, family, n, d, grouped=grouped, **more)
+
+
 def check_memory(
-    max_memory: Any, algorithm: str, family: Family, n_rows: int, n_columns: int, **more: int
+    max_memory: Any,
+    algorithm: str,
+    family: Family,
+    n_rows: int,
+    n_columns: int,
+    *,
+    grouped: bool = False,
+    **more: int,
 ) -> None:
     """Refuse a call that takes more than a limit or, without one, than the machine has."""
     limit = memory_limit(max_memory)
-    needed = bytes_needed(algorithm, family, n_rows, n_columns, **more)
+    needed = bytes_needed(algorithm, family, n_rows, n_columns, grouped=grouped, **more)
     if needed <= (_core.machine_memory() if limit is None else limit):
         return
     told = "".join(f", {name} {value}" for name, value in more.items())
     size = _core.byte_size(needed)
-    what = f"{algorithm} of {n_rows} rows and {n_columns} columns{told} takes {size}"
+    leaves = "groups" if grouped else "rows"
+    what = f"{algorithm} of {n_rows} {leaves} and {n_columns} columns{told} takes {size}"
     if limit is None:
         raise ValueError(
             f"{what}; this machine has {_core.byte_size(_core.machine_memory())} of memory"

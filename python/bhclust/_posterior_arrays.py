@@ -28,7 +28,10 @@ class PosteriorArrays:
         self._table = kept(table)
 
     def __repr__(self) -> str:
-        return f"<bhclust.Posterior of {self.tree.n_leaves} rows, {self.family.name}>"
+        leaves = f"{self.tree.n_leaves} "
+        if self._table.is_grouped:
+            leaves += f"groups of {self._table.total_weight} "
+        return f"<bhclust.Posterior of {leaves}rows, {self.family.name}>"
 
     @property
     def alpha(self) -> float:

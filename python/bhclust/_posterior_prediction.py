@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust import _core
-from bhclust._core import Table
+from bhclust._core import Family, Product, Table
 from bhclust._posterior_partitions import PosteriorPartitions
 from bhclust.families import bit_columns, single_columns
 from bhclust.options import Progress, check_choice, check_count, check_seed, check_threads
@@ -166,6 +166,8 @@ class PosteriorPrediction(PosteriorPartitions):
 
     def _fresh(self, X_new: Any) -> Table | None:
         fresh = None if X_new is None else as_table(X_new, argument="X_new")
+        if fresh is None and self._table.is_grouped:
+            raise ValueError("the leaves are groups of rows, whose cells are not known; give X_new")
         if (self._table if fresh is None else fresh).is_sparse:
             name = "the fitted X" if fresh is None else "X_new"
             raise ValueError(f"{name} is sparse: it has no missing cells to impute")
@@ -199,6 +201,11 @@ class PosteriorPrediction(PosteriorPartitions):
         nodes : array of int, shape (n_samples,)
             The node that each joined; -1: a new cluster.
         """
+        if self._table.is_grouped and _takes_totals(self.family):
+            raise ValueError(
+                "MultinomialDirichlet draws a row with the total of a fitted one, and the leaves "
+                "are groups of rows, whose totals are not known one by one"
+            )
         return _core.sample_rows(
             self.tree,
             self._found,
@@ -208,3 +215,9 @@ class PosteriorPrediction(PosteriorPartitions):
             check_seed("random_state", random_state),
             progress,
         )
+
+
+def _takes_totals(family: Family) -> bool:
+    if isinstance(family, Product):
+        return any(_takes_totals(part) for part, _ in family.blocks)
+    return family.name == "MultinomialDirichlet"

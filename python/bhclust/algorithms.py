@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Tree
-from bhclust._memory import check_memory
+from bhclust._memory import check_table_memory
 from bhclust.families import resolve_family
 from bhclust.options import (
     Progress,
@@ -22,7 +22,7 @@ from bhclust.options import (
     check_threads,
     shown,
 )
-from bhclust.table import as_table
+from bhclust.table import as_leaves
 from bhclust.trees import as_tree
 
 __all__ = ["bayes_kmeans_bhc", "bhc", "randomized_bhc", "rbhc", "refine"]
@@ -30,7 +30,7 @@ __all__ = ["bayes_kmeans_bhc", "bhc", "randomized_bhc", "rbhc", "refine"]
 
 def bhc(
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     alpha: float = 1.0,
     n_threads: int | None = None,
@@ -45,9 +45,10 @@ def bhc(
 
     Parameters
     ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
-    family : Family or str
-        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X.
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
+    family : Family or str, optional
+        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X. None:
+        that of Statistics.
     alpha : float
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
     n_threads : int, optional
@@ -74,9 +75,9 @@ def bhc(
     to 25 (counts, categories, reals), or 80 in `ExponentialGamma`; 5 MB for 10,000 rows of 16
     columns.
     """
-    table = as_table(X)
+    table = as_leaves(X)
     model = resolve_family(family, X)
-    check_memory(max_memory, "bhc", model, table.n_rows, table.n_columns)
+    check_table_memory(max_memory, "bhc", model, table)
     return _core.greedy_bhc(
         table,
         model,
@@ -88,7 +89,7 @@ def bhc(
 
 def rbhc(
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     lam: float = math.inf,
     n_clusters: int | None = None,
@@ -104,8 +105,9 @@ def rbhc(
 
     Parameters
     ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
-    family : Family or str
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
+    family : Family or str, optional
+        None: that of Statistics.
     lam : float
         Above 0; inf gives one tree, which `Tree.cut` then cuts at any value. `lambda_heuristic`
         gives a start.
@@ -144,9 +146,9 @@ def rbhc(
     """
     check_choice("method", method, ("auto", "rounds", "nn-chain", "greedy"))
     threshold = check_number("lam", lam)
-    table = as_table(X)
+    table = as_leaves(X)
     model = resolve_family(family, X)
-    check_memory(max_memory, "rbhc", model, table.n_rows, table.n_columns)
+    check_table_memory(max_memory, "rbhc", model, table)
     return _core.relaxed_bhc(
         table,
         model,
@@ -160,7 +162,7 @@ def rbhc(
 
 def bayes_kmeans_bhc(
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     alpha: float = 1.0,
     n_seeds: int | None = None,
@@ -169,6 +171,7 @@ def bayes_kmeans_bhc(
     exact_rows: int = 1000,
     random_state: int = 0,
     n_threads: int | None = None,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Tree:
     """Bayes K-means BHC: clusters first, trees afterwards (Xu, Heller & Ghahramani 2009).
@@ -179,9 +182,10 @@ def bayes_kmeans_bhc(
 
     Parameters
     ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
-    family : Family or str
-        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X.
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
+    family : Family or str, optional
+        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X. None:
+        that of Statistics.
     alpha : float
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
     n_seeds : int, optional
@@ -196,6 +200,9 @@ def bayes_kmeans_bhc(
         Seed of the rows drawn, from 0 to 2^64 - 1.
     n_threads : int, optional
         None: all cores. The tree does not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X, or text such as ``"2 GB"``: what would take more is refused before it
+        starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -220,8 +227,9 @@ def bayes_kmeans_bhc(
         raise ValueError("n_seeds and seeds are both given; give one of them")
     if not isinstance(merge, (bool, np.bool_)):
         raise TypeError(f"merge must be True or False, not {shown(merge)}")
-    table = as_table(X)
+    table = as_leaves(X)
     model = resolve_family(family, X)
+    check_table_memory(max_memory, "bayes_kmeans_bhc", model, table)
     return _core.bayes_kmeans_bhc(
         table,
         model,
@@ -250,12 +258,13 @@ def _rows_named(name: str, rows: Any) -> NDArray[np.int64]:
 
 def randomized_bhc(
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     alpha: float = 1.0,
     subset: int = 100,
     random_state: int = 0,
     n_threads: int | None = None,
+    max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Tree:
     """Randomised BHC: subsets say how all rows are split (Heller & Ghahramani 2005).
@@ -268,9 +277,10 @@ def randomized_bhc(
 
     Parameters
     ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
-    family : Family or str
-        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X.
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
+    family : Family or str, optional
+        The model, or an alias such as ``"gaussian"`` whose defaults are then taken from X. None:
+        that of Statistics.
     alpha : float
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
     subset : int
@@ -279,6 +289,9 @@ def randomized_bhc(
         Seed of the subsets, from 0 to 2^64 - 1.
     n_threads : int, optional
         None: all cores. The tree does not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X, or text such as ``"2 GB"``: what would take more is refused before it
+        starts; None: what the machine has. `bhclust.estimate` tells.
     progress : callable, optional
         Called with (done, total); an exception raised in it ends the work.
 
@@ -298,8 +311,9 @@ def randomized_bhc(
     O(n log n) time for a fixed subset. Memory: some 200 bytes a row, and the statistics of a few
     thousand rows a thread.
     """
-    table = as_table(X)
+    table = as_leaves(X)
     model = resolve_family(family, X)
+    check_table_memory(max_memory, "randomized_bhc", model, table)
     return _core.randomized_bhc(
         table,
         model,
@@ -314,7 +328,7 @@ def randomized_bhc(
 def refine(
     tree: Tree | str | Any,
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     alpha: float = 1.0,
     max_regrafts: int | None = None,
@@ -332,9 +346,10 @@ def refine(
     Parameters
     ----------
     tree : Tree, linkage matrix of shape (n - 1, 4), or Newick text
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
         The rows at the leaves.
-    family : Family or str
+    family : Family or str, optional
+        None: that of Statistics.
     alpha : float
         Concentration of the Dirichlet process, above 0.
     max_regrafts : int, optional
@@ -356,9 +371,9 @@ def refine(
     budget = 2**63 - 1 if max_regrafts is None else check_count("max_regrafts", max_regrafts, 0)
     seconds = check_number("max_seconds", max_seconds)
     grown = as_tree(tree)
-    table = as_table(X)
+    table = as_leaves(X)
     model = resolve_family(family, X)
-    check_memory(max_memory, "refine", model, table.n_rows, table.n_columns)
+    check_table_memory(max_memory, "refine", model, table)
     return _core.refine(
         grown,
         table,

@@ -13,19 +13,27 @@ from numpy.typing import NDArray
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._memory import ALGORITHMS, bytes_needed
-from bhclust.algorithms import bhc, rbhc, refine
+from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc, refine
 from bhclust.families import aliases, resolve_family
 from bhclust.inference import posterior
 from bhclust.learning import learn
-from bhclust.options import check_choice, check_count, check_threads
-from bhclust.table import as_table, rows_of
+from bhclust.options import check_choice, check_count, check_threads, shown
+from bhclust.statistics import Statistics
+from bhclust.table import as_leaves, rows_of
 
 __all__ = ["Estimate", "estimate"]
 
 #: A trial of so many seconds says enough; one that took a quarter is not doubled again.
 ENOUGH = 0.2
 #: Powers of the number of rows in the time of each algorithm.
-POWERS = {"bhc": 2.0, "coclustering": 2.0, "learn": 1.3, "refine": 2.0}
+POWERS = {
+    "bhc": 2.0,
+    "bayes_kmeans_bhc": 1.5,
+    "randomized_bhc": 1.1,
+    "coclustering": 2.0,
+    "learn": 1.3,
+    "refine": 2.0,
+}
 #: `learn` looks at so many rows again and again, and at more only for the last trees.
 LEARNING_ROWS = 2000
 #: Made up where only a shape is given.
@@ -58,7 +66,7 @@ class Estimate:
 
 def estimate(
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     algorithm: str = "bhc",
     n_new: int | None = None,
@@ -70,11 +78,12 @@ def estimate(
 
     Parameters
     ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or that shape
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), Statistics, or that shape
         Of a shape alone, the trials are made on random rows.
     family : Family or str
-    algorithm : {"bhc", "rbhc", "posterior", "bounds", "coclustering", "learn", "refine", \
-"sample_partitions", "predict"}
+        None: that of the statistics.
+    algorithm : {"bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "bounds", \
+"coclustering", "learn", "refine", "sample_partitions", "predict"}
         "bounds" is `Posterior.log_evidence_bound` by relocations, "coclustering" that of all pairs,
         "learn" and "refine" are with their defaults, "predict" is `Posterior.predict_log_proba`.
     n_new : int, optional
@@ -104,12 +113,22 @@ def estimate(
     check_choice("algorithm", algorithm, tuple(ALGORITHMS))
     check_threads(n_threads)
     n, d, rows = _sizes(X, family)
-    model = resolve_family(family, rows)
+    model = resolve_family(family, X if isinstance(X, Statistics) else rows)
+    grouped = isinstance(X, Statistics)
+    if grouped and algorithm in ("learn", "predict"):
+        raise ValueError(f"algorithm is {algorithm!r}, which takes rows, and X is {shown(X)}")
     count = n if n_new is None else check_count("n_new", n_new)
     samples = check_count("n_samples", n_samples)
     clusters = check_count("n_clusters", n_clusters)
     needed = bytes_needed(
-        algorithm, model, n, d, n_new=count, n_samples=samples, n_clusters=clusters
+        algorithm,
+        model,
+        n,
+        d,
+        grouped=grouped,
+        n_new=count,
+        n_samples=samples,
+        n_clusters=clusters,
     )
     trial = _Trial(algorithm, model, rows, n_threads)
     seconds = trial.seconds(count if algorithm == "predict" else n)
@@ -123,7 +142,7 @@ def _sizes(X: Any, family: Any) -> tuple[int, int, Any]:
     if isinstance(X, tuple) and len(X) == 2 and not any(np.ndim(size) for size in X):
         n, d = (check_count(f"X[{i}]", size) for i, size in enumerate(X))
         return n, d, _made_up(family, min(n, MOST_ROWS), d)
-    table = as_table(X)
+    table = as_leaves(X)
     return table.n_rows, table.n_columns, table
 
 
@@ -172,7 +191,7 @@ class _Trial:
 
     def _run(self, n: int) -> tuple[int, float, float]:
         """Double the rows until the time tells: rows, seconds, and the power of the rows."""
-        table = as_table(self.X)
+        table = as_leaves(self.X)
         most = min(n, table.n_rows)
         size = min(most, 64)
         before = (0, 0.0)
@@ -196,6 +215,10 @@ class _Trial:
         family, threads = self.family, self.n_threads
         if self.algorithm == "bhc":
             return lambda: bhc(rows, family, n_threads=threads)
+        if self.algorithm == "bayes_kmeans_bhc":
+            return lambda: bayes_kmeans_bhc(rows, family, n_threads=threads)
+        if self.algorithm == "randomized_bhc":
+            return lambda: randomized_bhc(rows, family, n_threads=threads)
         if self.algorithm == "rbhc":
             return lambda: rbhc(rows, family, n_threads=threads)
         if self.algorithm == "learn":

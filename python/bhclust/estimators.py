@@ -14,7 +14,7 @@ from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._frames import frame_names, is_frame, rows_of
 from bhclust._lambda import lambda_heuristic
-from bhclust._memory import check_memory
+from bhclust._memory import check_table_memory
 from bhclust._written import Form, filled
 from bhclust.algorithms import rbhc
 from bhclust.columns import ColumnCoder, naming
@@ -30,6 +30,7 @@ from bhclust.options import (
     check_number,
     check_weights,
 )
+from bhclust.statistics import Statistics, checked_statistics
 from bhclust.table import as_table, column_names
 
 __all__ = ["BHC", "RBHC"]
@@ -112,6 +113,15 @@ class _TreeClusterer:
             )
         return table
 
+    def _keep_groups(
+        self, statistics: Statistics, found: Posterior, leaves: NDArray[np.int64]
+    ) -> None:
+        """Keep what was fitted to groups; new tables are rows of their columns."""
+        layout = _Layout()
+        layout.n_columns = statistics.n_columns
+        layout.form = Form(np.empty((0, statistics.n_columns)))
+        self._restore(layout, found, leaves, leaves)
+
     def _keep(
         self, layout: _Layout, found: Posterior, leaves: NDArray[np.int64], rows: _Rows
     ) -> None:
@@ -154,6 +164,9 @@ class _TreeClusterer:
             delattr(self, name)
 
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        raise NotImplementedError
+
+    def fit_statistics(self: Self, statistics: Statistics) -> Self:
         raise NotImplementedError
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
@@ -523,10 +536,41 @@ class BHC(_TreeClusterer):
         self._keep(layout, found, labels, rows)
         return self
 
+    def fit_statistics(self, statistics: Statistics) -> BHC:
+        """Cluster groups of rows by their sufficient statistics (`Family.statistics`).
+
+        Each group is one leaf: the posterior is over the partitions of the rows that keep every
+        group whole. The family and its hyperparameters are those of the statistics, whatever
+        ``family`` says; they are not learned, so ``hyperparameters="learn"`` is refused, and so is
+        ``tree="ward"``, which looks at cells; ``"auto"`` is the better of greedy BHC and RBHC.
+
+        Parameters
+        ----------
+        statistics : Statistics
+
+        Returns
+        -------
+        BHC
+            ``labels_`` has one a group; `predict`, `score_samples` and the like take rows.
+        """
+        checked_statistics(statistics)
+        check_choice("tree", self.tree, GROWTHS)
+        check_choice("hyperparameters", self.hyperparameters, ("auto", "learn", "data"))
+        if self.hyperparameters == "learn":
+            raise ValueError(
+                'hyperparameters is "learn", which needs the rows; with statistics use "data", and '
+                "learn on some of the rows before"
+            )
+        check_cut(self.rule, self.threshold, self.n_clusters, len(statistics))
+        alpha = 1.0 if self.alpha is None else check_alpha(self.alpha)
+        found = self._of_fixed(statistics._table, statistics.family, alpha)
+        labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
+        self._keep_groups(statistics, found, labels)
+        return self
+
     def _posterior(
         self, table: Table, family: Family, alpha: float | None, layout: _Layout
     ) -> Posterior:
-        threads, progress = self.n_threads, self.progress
         fixed = self._fixed_columns(table.n_columns, layout)
         if len(fixed) < table.n_columns:
             return learn(
@@ -535,17 +579,17 @@ class BHC(_TreeClusterer):
                 alpha=alpha,
                 tree=self.tree,
                 fixed=fixed,
-                n_threads=threads,
+                n_threads=self.n_threads,
                 max_memory=self.max_memory,
-                progress=progress,
+                progress=self.progress,
             ).posterior
-        check_memory(self.max_memory, "bhc", family, table.n_rows, table.n_columns)
-        concentration = 1.0 if alpha is None else alpha
-        ways = growths(self.tree, table, family, n_threads=threads, progress=progress)
-        grown = (
-            posterior(way.grow(family, concentration), table, family, alpha=concentration)
-            for way in ways
-        )
+        return self._of_fixed(table, family, 1.0 if alpha is None else alpha)
+
+    def _of_fixed(self, table: Table, family: Family, alpha: float) -> Posterior:
+        """With the hyperparameters as they are: of several trees the one of highest evidence."""
+        check_table_memory(self.max_memory, "bhc", family, table)
+        ways = growths(self.tree, table, family, n_threads=self.n_threads, progress=self.progress)
+        grown = (posterior(way.grow(family, alpha), table, family, alpha=alpha) for way in ways)
         return max(grown, key=lambda found: found.log_evidence)
 
     def _fixed_columns(self, n_columns: int, layout: _Layout) -> Sequence[int]:
@@ -647,6 +691,45 @@ class RBHC(_TreeClusterer):
             )
             found = posterior(grown, table, family, alpha=alpha)
         self._keep(layout, found, _core.labels_of(grown, grown.roots), rows)
+        self.lam_ = lam
+        return self
+
+    def fit_statistics(self, statistics: Statistics) -> RBHC:
+        """Cluster groups of rows by their sufficient statistics (`Family.statistics`).
+
+        Each group is one leaf: the posterior is over the partitions of the rows that keep every
+        group whole. The family is that of the statistics, whatever ``family`` says. ``lam="auto"``
+        looks at rows and is refused: give a number (`lambda_heuristic` of some rows) or
+        ``n_clusters``.
+
+        Parameters
+        ----------
+        statistics : Statistics
+
+        Returns
+        -------
+        RBHC
+            ``labels_`` has one a group; `predict`, `score_samples` and the like take rows.
+        """
+        checked_statistics(statistics)
+        alpha = check_alpha(self.alpha)
+        if self.n_clusters is None and self.lam == "auto":
+            raise ValueError(
+                'lam is "auto", which looks at rows; with statistics give a number, such as '
+                "lambda_heuristic of some of the rows, or n_clusters"
+            )
+        lam = self._lambda(statistics._table, statistics.family)
+        grown = rbhc(
+            statistics,
+            lam=lam,
+            n_clusters=self.n_clusters,
+            method=self.method,
+            n_threads=self.n_threads,
+            max_memory=self.max_memory,
+            progress=self.progress,
+        )
+        found = posterior(grown, statistics, alpha=alpha)
+        self._keep_groups(statistics, found, _core.labels_of(grown, grown.roots))
         self.lam_ = lam
         return self
 

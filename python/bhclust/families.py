@@ -25,6 +25,7 @@ from bhclust._core import (
     VonMisesFisher,
 )
 from bhclust.options import shown
+from bhclust.statistics import Statistics, aggregated, family_for
 from bhclust.table import as_table, names_as_numbers
 
 __all__ = [
@@ -81,13 +82,15 @@ def resolve_family(family: Any, X: Any) -> Family:
     family : Family, str or type
         An instance, an alias such as ``"gaussian"``, or a class such as ``NormalInverseGamma``.
     X : array-like, DataFrame or Table
-        The rows for `from_data`.
+        The rows for `from_data`. Or Statistics, whose own family None stands for.
 
     Raises
     ------
     ValueError, TypeError
         When there is no such family, or its family does not take X.
     """
+    if isinstance(X, Statistics):
+        return family_for(X, family)
     if isinstance(family, Family):
         return family
     if isinstance(family, str):
@@ -184,6 +187,11 @@ def single_columns(family: Family, n_columns: int) -> list[int]:
     return sorted(
         columns[j] for block, columns in family.blocks for j in single_columns(block, len(columns))
     )
+
+
+def statistics_of(family: Family, X: Any, groups: Any, weights: Any) -> Statistics:
+    """`Family.statistics`."""
+    return aggregated(family, as_table(X), groups, repeats=weights)
 
 
 def from_parameters(name: str, parameters: Mapping[str, Any]) -> Family:

@@ -109,13 +109,15 @@ def growths(
         return [greedy]
     if kind == "rbhc":
         return [relaxed]
+    if table.is_grouped and kind == "ward":
+        raise ValueError('tree is "ward", which looks at cells; statistics of groups have none')
     if kind == "ward":
         return wards
     chosen = [greedy]
     quick = table.n_rows <= _QUICK_ROWS or isinstance(family, NormalKnownVariance)
     if family._relaxable and quick:
         chosen.append(relaxed)
-    if table.n_rows * table.n_columns <= _DENSE_CELLS:
+    if not table.is_grouped and table.n_rows * table.n_columns <= _DENSE_CELLS:
         chosen.extend(wards)
     return chosen
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
-from bhclust._memory import check_memory
+from bhclust._memory import check_table_memory
 from bhclust._posterior_evidence import PosteriorEvidence
 from bhclust._posterior_explanation import Explanation, PosteriorExplanation
 from bhclust._posterior_prediction import PosteriorPrediction
 from bhclust.families import resolve_family
 from bhclust.options import Progress, check_alpha
-from bhclust.table import as_table
+from bhclust.table import as_leaves
 from bhclust.trees import as_tree
 
 __all__ = ["Explanation", "Posterior", "exact_log_evidence", "posterior"]
@@ -25,7 +25,7 @@ __all__ = ["Explanation", "Posterior", "exact_log_evidence", "posterior"]
 def posterior(
     tree: Tree | str | Any,
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     alpha: float = 1.0,
     names: Sequence[str] | None = None,
@@ -39,9 +39,10 @@ def posterior(
     ----------
     tree : Tree, linkage matrix of shape (n - 1, 4), or Newick text
         The tree may come from anywhere: Ward, a phylogeny, a file.
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
         The rows at the leaves.
-    family : Family or str
+    family : Family or str, optional
+        None: that of Statistics.
     alpha : float
         Concentration of the Dirichlet process, above 0.
     names : sequence of str, optional
@@ -71,24 +72,29 @@ def posterior(
     bytes a row, and 8 a cell for a copy of X unless it is read-only.
     """
     grown = as_tree(tree, names=names, resolve=resolve)
-    table = as_table(X)
+    table = as_leaves(X)
     model = resolve_family(family, X)
     value = check_alpha(alpha)
-    check_memory(max_memory, "posterior", model, table.n_rows, table.n_columns)
+    check_table_memory(max_memory, "posterior", model, table)
     found = _core.posterior(grown, table, model, value, progress)
     return Posterior(grown, found, table, model)
 
 
 def exact_log_evidence(
-    X: Any, family: Family | str, *, alpha: float = 1.0, progress: Progress | None = None
+    X: Any,
+    family: Family | str | None = None,
+    *,
+    alpha: float = 1.0,
+    progress: Progress | None = None,
 ) -> float:
     """The log evidence of the Dirichlet process mixture, by summing over all partitions.
 
     Parameters
     ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
         At most 15 rows.
-    family : Family or str
+    family : Family or str, optional
+        None: that of Statistics.
     alpha : float
         Concentration of the Dirichlet process, above 0.
     progress : callable, optional
@@ -103,7 +109,7 @@ def exact_log_evidence(
     -----
     O(3^n_rows).
     """
-    table = as_table(X)
+    table = as_leaves(X)
     return _core.exact_log_evidence(table, resolve_family(family, X), check_alpha(alpha), progress)
 
 
@@ -137,11 +143,15 @@ class Posterior(PosteriorEvidence, PosteriorExplanation, PosteriorPrediction):
             "alpha": self.alpha,
             "arrays": self._table.arrays,
             "columns": self._table.n_columns,
+            "grouped": self._table.is_grouped,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arrays = state["arrays"]
-        if isinstance(arrays, tuple):
+        if state.get("grouped", False):
+            values, weights = arrays
+            table = Table.groups(values, weights, state["columns"])
+        elif isinstance(arrays, tuple):
             data, indices, indptr = arrays
             table = Table.csr(data, indices, indptr, state["columns"])
         else:

@@ -210,7 +210,9 @@ def _posterior_meta(post: Posterior, arrays: Arrays) -> dict[str, Any]:
     tree, table = post.tree, post._table
     arrays["children"] = np.asarray(tree.children)
     arrays["costs"] = np.asarray(tree.cost if tree.kind == "divergence" else tree.log_d)
-    if table.is_sparse:
+    if table.is_grouped:
+        arrays["statistics"], arrays["weights"] = map(np.asarray, table.arrays)
+    elif table.is_sparse:
         arrays["data"], arrays["indices"], arrays["indptr"] = map(np.asarray, table.arrays)
     else:
         arrays["cells"] = np.asarray(table.arrays)
@@ -245,6 +247,14 @@ def _table(n_rows: int, n_columns: int, arrays: Arrays, size: int) -> Table:
             raise ValueError(f"its table has shape {cells.shape}, not {(n_rows, n_columns)}")
         cells.flags.writeable = False
         return Table.dense(cells)
+    if "statistics" in arrays:
+        values, weights = arrays["statistics"], arrays["weights"]
+        if values.shape[0] != n_rows or values.dtype.kind != "f" or weights.dtype.kind != "i":
+            raise ValueError(f"its statistics of {values.shape[0]} groups do not fit its tree")
+        if n_columns > max(_LEAST_WIDTH, size):
+            raise ValueError(f"its statistics of {n_columns:,} columns do not fit the file")
+        values.flags.writeable = weights.flags.writeable = False
+        return Table.groups(values, weights, n_columns)
     data, indices, indptr = (arrays[key] for key in ("data", "indices", "indptr"))
     if data.dtype.kind != "f" or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
         raise ValueError("its sparse table has arrays of other types")

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from bhclust._core import Table
 from bhclust._frames import frame_column, frame_names, is_frame
+from bhclust.options import shown
+from bhclust.statistics import Statistics
 
 __all__ = [
+    "as_leaves",
     "as_table",
     "check_csr",
     "column_names",
@@ -49,6 +52,11 @@ def as_table(X: Any, *, argument: str = "X") -> Table:
     ValueError
         When X has not two dimensions.
     """
+    if isinstance(X, Statistics) or (isinstance(X, Table) and X.is_grouped):
+        raise TypeError(
+            f"{argument} is {shown(X)}; rows are needed here, and their cells are not in the "
+            "statistics of groups"
+        )
     if isinstance(X, Table):
         return X
     if hasattr(X, "tocsr"):
@@ -58,16 +66,26 @@ def as_table(X: Any, *, argument: str = "X") -> Table:
     return Table.dense(_cells(X, argument))
 
 
+def as_leaves(X: Any) -> Table:
+    """As `as_table`, for what takes groups of rows as well: Statistics."""
+    if isinstance(X, Statistics):
+        return X._table
+    return X if isinstance(X, Table) else as_table(X)
+
+
 def kept(table: Table) -> Table:
     """Give the table cells that no one else writes to: a copy unless they are read-only."""
     cells = table.arrays
-    if table.is_sparse or not cells.flags.writeable:
+    if table.is_sparse or table.is_grouped or not cells.flags.writeable:
         return table
     return Table.dense(_sealed(cells.copy()))
 
 
 def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
-    """Copy some rows to a table of their own."""
+    """Copy some rows, or groups, to a table of their own."""
+    if table.is_grouped:
+        values, weights = table.arrays
+        return Table.groups(values[rows], weights[rows], table.n_columns)
     if not table.is_sparse:
         return Table.dense(np.ascontiguousarray(np.asarray(table.arrays)[rows]))
     data, indices, indptr = table.arrays

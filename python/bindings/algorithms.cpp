@@ -16,7 +16,7 @@ tree greedy(const held_table& table, const held_family& family, double alpha, in
             py::object progress) {
   const greedy_options options{alpha, n_threads, progress_of(std::move(progress))};
   const py::gil_scoped_release free;
-  return greedy_bhc(table.view, family.get(), options);
+  return greedy_bhc(table.view, family.over(table.view), options);
 }
 
 relaxed_method method_named(const std::string& name) {
@@ -33,7 +33,7 @@ tree relaxed(const held_table& table, const held_family& family, double lam, ind
   const relaxed_options options{lam, n_clusters, method_named(method), n_threads,
                                 progress_of(std::move(progress))};
   const py::gil_scoped_release free;
-  return relaxed_bhc(table.view, family.get(), options);
+  return relaxed_bhc(table.view, family.over(table.view), options);
 }
 
 using row_array = py::array_t<index_t, py::array::c_style>;
@@ -51,7 +51,7 @@ tree bayes_kmeans(const held_table& table, const held_family& family, double alp
   options.n_threads = n_threads;
   options.progress = progress_of(std::move(progress));
   const py::gil_scoped_release free;
-  return bayes_kmeans_bhc(table.view, family.get(), options);
+  return bayes_kmeans_bhc(table.view, family.over(table.view), options);
 }
 
 tree randomized(const held_table& table, const held_family& family, double alpha, index_t subset,
@@ -59,14 +59,14 @@ tree randomized(const held_table& table, const held_family& family, double alpha
   const randomized_options options{alpha, subset, seed, n_threads,
                                    progress_of(std::move(progress))};
   const py::gil_scoped_release free;
-  return randomized_bhc(table.view, family.get(), options);
+  return randomized_bhc(table.view, family.over(table.view), options);
 }
 
 tree refined(const tree& t, const held_table& table, const held_family& family, double alpha,
              index_t max_regrafts, double max_seconds, py::object progress) {
   const refine_options options{alpha, max_regrafts, max_seconds, progress_of(std::move(progress))};
   const py::gil_scoped_release free;
-  return refine(t, table.view, family.get(), options);
+  return refine(t, table.view, family.over(table.view), options);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "arguments.hpp"
 #include <bhclust/any_family.hpp>
+#include <bhclust/groups.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
@@ -38,6 +39,10 @@ class held_family {
   virtual ~held_family() = default;
 
   [[nodiscard]] const any_family& get() const noexcept { return family_; }
+  /// As it takes a table: of groups, by their statistics.
+  [[nodiscard]] any_family over(const table_view& X) const {
+    return X.grouped() ? any_family(grouped<any_family>{family_}) : family_;
+  }
 
  private:
   any_family family_;

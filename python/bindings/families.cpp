@@ -9,7 +9,26 @@
 #include <utility>
 #include <vector>
 
+namespace bhclust::python {
+
+/// A bhclust.statistics.Statistics.
+struct statistics_object {
+  py::object value;
+};
+
+}  // namespace bhclust::python
+
 namespace pybind11::detail {
+
+/// For signatures alone: the class in Python.
+template <>
+struct type_caster<bhclust::python::statistics_object> {
+  static constexpr auto name = const_name("bhclust.statistics.Statistics");
+  static handle cast(const bhclust::python::statistics_object& source, return_value_policy,
+                     handle) {
+    return source.value.inc_ref();
+  }
+};
 
 /// For signatures alone: what hyperparameters are given as.
 template <>
@@ -66,6 +85,7 @@ namespace bhclust::python {
 namespace {
 
 using float_array = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using index_array = py::array_t<index_t, py::array::c_style>;
 
 parameter parameter_from(const char* name, const py::object& value) {
   const py::array plain = plain_array(name, value);
@@ -363,6 +383,20 @@ double log_marginal(const any_family& family, const table_view& X) {
   return model.log_marginal(all.data());
 }
 
+py::tuple aggregated(const held_family& family, const held_table& table, const index_array& labels,
+                     index_t n_groups, const index_array& repeats) {
+  const auto span_of = [](const index_array& a) {
+    return span<const index_t>(a.data(), static_cast<index_t>(a.size()));
+  };
+  auto made = stoppable([&] {
+    return aggregate(table.view, family.over(table.view), span_of(labels), n_groups,
+                     span_of(repeats));
+  });
+  py::array values = array_from(std::move(made.values));
+  return py::make_tuple(values.reshape(std::vector<py::ssize_t>{n_groups, made.width}),
+                        array_from(std::move(made.weights)));
+}
+
 /// Rows need not lie in the domain: centres of counts are fractions.
 double mean_divergence(const any_family& family, const table_view& X) {
   const auto model = bind(family, X.columns());
@@ -394,7 +428,7 @@ void register_families(py::module_& m) {
   define(
       cls, "_log_marginal",
       [](const held_family& self, const held_table& table) {
-        return stoppable([&] { return log_marginal(self.get(), table.view); });
+        return stoppable([&] { return log_marginal(self.over(table.view), table.view); });
       },
       "", py::arg("table"));
   define(
@@ -406,9 +440,33 @@ void register_families(py::module_& m) {
   define(
       cls, "_check",
       [](const held_family& self, const held_table& table) {
-        stoppable([&] { static_cast<void>(bind(self.get(), table.view)); });
+        stoppable([&] { static_cast<void>(bind(self.over(table.view), table.view)); });
       },
       "", py::arg("table"));
+  define(cls, "_aggregate", &aggregated, "", py::arg("table"), py::arg("labels"),
+         py::arg("n_groups"), py::arg("repeats"));
+  define(
+      cls, "_width",
+      [](const held_family& self, index_t columns) { return bind(self.get(), columns).width(); },
+      "", py::arg("columns"));
+  define(
+      cls, "statistics",
+      [](const py::object& self, const py::object& X, const py::object& rows_in,
+         const py::object& weights) -> statistics_object {
+        const auto make = py::module_::import("bhclust.families").attr("statistics_of");
+        return {make(self, X, rows_in, weights)};
+      },
+      "Sufficient statistics of groups of rows, which every algorithm takes in place of the rows.\n"
+      "\n"
+      "Parameters\n----------\n"
+      "X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)\n"
+      "groups : array of int, shape (n_rows,), optional\n"
+      "    The group of each row, from 0 without gaps; None: each row is one of its own.\n"
+      "weights : array of int, shape (n_rows,), optional\n"
+      "    How often each row was seen, at least once; None: once.\n"
+      "\nReturns\n-------\nStatistics",
+      py::arg("X"), py::arg_v("groups", py::none()), py::kw_only(),
+      py::arg_v("weights", py::none()));
   for_each_family([&m](auto tag) { register_family<typename decltype(tag)::type>(m); });
   register_product(m);
 }

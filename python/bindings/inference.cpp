@@ -39,7 +39,7 @@ tree_posterior posterior_of(const tree& t, const held_table& table, const held_f
                             double alpha, py::object progress) {
   const posterior_options options{alpha, progress_of(std::move(progress))};
   const py::gil_scoped_release free;
-  return posterior(t, table.view, family.get(), options);
+  return posterior(t, table.view, family.over(table.view), options);
 }
 
 py::tuple curve_at(const held_family& family, const held_table& table,
@@ -71,7 +71,7 @@ py::array density_of(const tree& t, const tree_posterior& p, const held_table& t
   std::vector<double> density;
   {
     const py::gil_scoped_release free;
-    density = log_predictive(t, p, table.view, family.get(), fresh.view, options);
+    density = log_predictive(t, p, table.view, family.over(table.view), fresh.view, options);
   }
   return array_from(std::move(density));
 }
@@ -84,7 +84,8 @@ py::array responsibilities_of(const label_array& labels, double alpha, const hel
   std::vector<double> result;
   {
     const py::gil_scoped_release free;
-    result = log_responsibilities(held, alpha, table.view, family.get(), fresh.view, options);
+    result =
+        log_responsibilities(held, alpha, table.view, family.over(table.view), fresh.view, options);
   }
   return table_from(std::move(result), fresh.view.rows());
 }
@@ -100,7 +101,7 @@ py::tuple explain_node(const tree& t, const tree_posterior& p, const held_table&
   {
     const auto columns = vector_from(order);
     const py::gil_scoped_release free;
-    e = explain(t, p, table.view, family.get(), node, columns);
+    e = explain(t, p, table.view, family.over(table.view), node, columns);
   }
   return py::make_tuple(array_from(std::move(e.columns)), e.prior, e.children, e.log_odds);
 }
@@ -114,7 +115,7 @@ py::array separation_of(const held_table& table, const held_family& family,
   std::vector<double> result;
   {
     const py::gil_scoped_release free;
-    result = separation(table.view, family.get(), a, b, columns);
+    result = separation(table.view, family.over(table.view), a, b, columns);
   }
   return array_from(std::move(result));
 }
@@ -127,8 +128,8 @@ py::array imputed(const tree& t, const tree_posterior& p, const held_table& tabl
   std::vector<double> cells;
   {
     const py::gil_scoped_release free;
-    cells = fresh ? impute(t, p, table.view, family.get(), fresh->view, options)
-                  : impute(t, p, table.view, family.get(), options);
+    cells = fresh ? impute(t, p, table.view, family.over(table.view), fresh->view, options)
+                  : impute(t, p, table.view, family.over(table.view), options);
   }
   return table_from(std::move(cells), (fresh ? *fresh : table).view.rows());
 }
@@ -140,8 +141,9 @@ py::array imputed_levels(const tree& t, const tree_posterior& p, const held_tabl
   std::vector<double> cells;
   {
     const py::gil_scoped_release free;
-    cells = fresh ? impute_levels(t, p, table.view, family.get(), fresh->view, column, options)
-                  : impute_levels(t, p, table.view, family.get(), column, options);
+    cells = fresh ? impute_levels(t, p, table.view, family.over(table.view), fresh->view, column,
+                                  options)
+                  : impute_levels(t, p, table.view, family.over(table.view), column, options);
   }
   return table_from(std::move(cells), (fresh ? *fresh : table).view.rows());
 }
@@ -153,7 +155,7 @@ py::tuple samples_of(const tree& t, const tree_posterior& p, const held_table& t
   row_samples drawn;
   {
     const py::gil_scoped_release free;
-    drawn = sample_rows(t, p, table.view, family.get(), count, seed, report);
+    drawn = sample_rows(t, p, table.view, family.over(table.view), count, seed, report);
   }
   return py::make_tuple(table_from(std::move(drawn.cells), count),
                         array_from(std::move(drawn.nodes)));
@@ -163,23 +165,24 @@ double bound_of(const tree& t, const tree_posterior& p, const held_table& table,
                 const held_family& family, const std::string& kind, py::object progress) {
   const auto report = progress_of(std::move(progress));
   const py::gil_scoped_release free;
-  if (kind == "joint") return joint_evidence_bound(t, p, table.view, family.get(), report);
-  return all_pairs_evidence_bound(t, p, table.view, family.get(), report);
+  if (kind == "joint")
+    return joint_evidence_bound(t, p, table.view, family.over(table.view), report);
+  return all_pairs_evidence_bound(t, p, table.view, family.over(table.view), report);
 }
 
 relocations relocations_of(const tree& t, const tree_posterior& p, const held_table& table,
                            const held_family& family, bool four, py::object progress) {
   const auto report = progress_of(std::move(progress));
   const py::gil_scoped_release free;
-  return relocate(t, p, table.view, family.get(), four ? relocation_set::four : relocation_set::two,
-                  report);
+  return relocate(t, p, table.view, family.over(table.view),
+                  four ? relocation_set::four : relocation_set::two, report);
 }
 
 double exact_of(const held_table& table, const held_family& family, double alpha,
                 py::object progress) {
   const auto report = progress_of(std::move(progress));
   const py::gil_scoped_release free;
-  return exact_log_evidence(table.view, family.get(), alpha, report);
+  return exact_log_evidence(table.view, family.over(table.view), alpha, report);
 }
 
 py::tuple gradient_of(const tree& t, const tree_posterior& p, const held_table& table,
@@ -188,7 +191,7 @@ py::tuple gradient_of(const tree& t, const tree_posterior& p, const held_table& 
   evidence_gradient g;
   {
     const py::gil_scoped_release free;
-    g = gradient_of_evidence(t, p, table.view, family.get(), report);
+    g = gradient_of_evidence(t, p, table.view, family.over(table.view), report);
   }
   return py::make_tuple(g.alpha, array_from(std::move(g.family)));
 }

@@ -27,6 +27,16 @@ held_table csr_table(const dense_array& data, const index_array& indices, const 
           sparse_rows(data.data(), indices.data(), indptr.data(), n, columns)};
 }
 
+held_table group_table(const dense_array& values, const index_array& weights, index_t columns) {
+  if (values.ndim() != 2 || weights.ndim() != 1 || weights.size() != values.shape(0)) {
+    throw py::value_error(
+        "values must have a row for each group and weights an entry: give values of shape "
+        "(n_groups, width) and weights of shape (n_groups,)");
+  }
+  return {py::make_tuple(values, weights),
+          groups(values.data(), weights.data(), values.shape(0), values.shape(1), columns)};
+}
+
 }  // namespace
 
 void register_table(py::module_& m) {
@@ -38,9 +48,16 @@ void register_table(py::module_& m) {
   define_static(cls, "csr", &csr_table,
                 "Canonical CSR arrays: float64 data, int64 indices and indptr.", py::arg("data"),
                 py::arg("indices"), py::arg("indptr"), py::arg("columns"));
+  define_static(cls, "groups", &group_table,
+                "Groups of rows of so many columns: their statistics (see bhclust.statistics), and "
+                "how many rows each has.",
+                py::arg("values"), py::arg("weights"), py::arg("columns"));
   cls.def_property_readonly("n_rows", [](const held_table& t) { return t.view.rows(); })
       .def_property_readonly("n_columns", [](const held_table& t) { return t.view.columns(); })
       .def_property_readonly("is_sparse", [](const held_table& t) { return t.view.sparse(); })
+      .def_property_readonly("is_grouped", [](const held_table& t) { return t.view.grouped(); })
+      .def_property_readonly("total_weight",
+                             [](const held_table& t) { return t.view.total_weight(); })
       .def_property_readonly("arrays", [](const held_table& t) { return t.arrays; });
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bhclust
-from bhclust._memory import ALGORITHMS, bytes_needed, memory_limit
+from bhclust._memory import ALGORITHMS, OF_GROUPS, bytes_needed, memory_limit
 
 N_SAMPLES = 50
 
@@ -24,6 +24,8 @@ import bhclust
 from bhclust.estimation import _balanced
 
 algorithm, alias, n, d = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+grouped = algorithm.endswith(" of groups")
+algorithm = algorithm.removesuffix(" of groups")
 
 def table(n):
     random = np.random.default_rng(3)
@@ -33,7 +35,9 @@ def table(n):
     return np.floor(np.exp(0.4 * np.abs(x))) if alias == "poisson" else x
 
 def prepared(X):
-    if algorithm in ("bhc", "rbhc", "learn"):
+    if grouped:
+        X = family.statistics(X)
+    if algorithm in ("bhc", "rbhc", "learn", "bayes_kmeans_bhc", "randomized_bhc"):
         return lambda: getattr(bhclust, algorithm)(X, family)
     tree = _balanced(len(X))
     if algorithm == "posterior":
@@ -81,6 +85,16 @@ CALLS = [
     ("predict", "gaussian", 10000, 8),
     ("refine", "gaussian-diag", 3000, 16),
     ("learn", "bernoulli", 1200, 16),
+    ("bayes_kmeans_bhc", "gaussian-diag", 10000, 8),
+    ("bayes_kmeans_bhc", "bernoulli", 10000, 32),
+    ("randomized_bhc", "gaussian-diag", 20000, 8),
+    ("bhc of groups", "gaussian-diag", 1500, 16),
+    ("rbhc of groups", "gaussian-spherical", 10000, 4),
+    ("rbhc of groups", "poisson", 1500, 16),
+    ("bayes_kmeans_bhc of groups", "poisson", 5000, 16),
+    ("randomized_bhc of groups", "gaussian-diag", 10000, 8),
+    ("posterior of groups", "gaussian-diag", 40000, 8),
+    ("refine of groups", "gaussian-diag", 3000, 16),
 ]
 
 FAMILIES = {
@@ -108,16 +122,31 @@ def test_memory_is_about_what_is_measured(algorithm: str, alias: str, n: int, d:
         ).stdout
     )
     needed = bytes_needed(
-        algorithm, FAMILIES[alias], n, d, n_new=n, n_samples=N_SAMPLES, n_clusters=20
+        algorithm.removesuffix(" of groups"),
+        FAMILIES[alias],
+        n,
+        d,
+        grouped=algorithm.endswith(" of groups"),
+        n_new=n,
+        n_samples=N_SAMPLES,
+        n_clusters=20,
     )
     assert 0.7 <= needed / measured <= 3
 
 
 def test_every_algorithm_is_measured() -> None:
-    assert {call[0] for call in CALLS} == set(ALGORITHMS)
+    measured = {call[0] for call in CALLS}
+    assert measured == {
+        *ALGORITHMS,
+        *(f"{name} of groups" for name in OF_GROUPS),
+        "randomized_bhc of groups",
+    }
 
 
-@pytest.mark.parametrize("algorithm", ["bhc", "rbhc", "posterior", "predict", "coclustering"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "predict", "coclustering"],
+)
 def test_estimates_of_tables_and_shapes(algorithm: str) -> None:
     X = np.random.default_rng(0).normal(size=(300, 3))
     of_table = bhclust.estimate(X, "gaussian", algorithm=algorithm)
@@ -183,6 +212,8 @@ def test_calls_beyond_the_limit_are_refused_before_they_start() -> None:
         "rbhc": lambda: bhclust.rbhc(X, "gaussian-spherical", **tight),
         "refine": lambda: bhclust.refine(tree, X, "gaussian-diag", **tight),
         "posterior": lambda: bhclust.posterior(tree, X, "gaussian-diag", **tight),
+        "bayes_kmeans_bhc": lambda: bhclust.bayes_kmeans_bhc(X, "gaussian-diag", **tight),
+        "randomized_bhc": lambda: bhclust.randomized_bhc(X, "gaussian-diag", **tight),
         "learn": lambda: bhclust.learn(X, "gaussian-diag", **tight),
         "coclustering": lambda: found.coclustering(max_memory="1 MB"),
         "sample_partitions": lambda: found.sample_partitions(100, max_memory="1 MB"),
@@ -215,3 +246,16 @@ def test_what_the_machine_does_not_hold_is_refused_without_a_limit() -> None:
         ValueError, match=r"coclustering of 200000 rows .* 320 GB; this machine has"
     ):
         found.coclustering()
+
+
+def test_estimates_of_statistics() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    S = bhclust.NormalInverseGamma().statistics(X, np.arange(300) % 100)
+    for algorithm in ("bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "refine"):
+        found = bhclust.estimate(S, algorithm=algorithm)
+        assert found.bytes > 0
+        assert found.seconds[1] > 0
+    with pytest.raises(ValueError, match="'learn', which takes rows"):
+        bhclust.estimate(S, algorithm="learn")
+    with pytest.raises(ValueError, match=r"^bhc of 100 groups and 3 columns takes"):
+        bhclust.bhc(S, max_memory="10 kB")

@@ -109,7 +109,8 @@ class erased_model {
   [[nodiscard]] virtual std::shared_ptr<const erased_model> prepared(index_t rows) const = 0;
   virtual void merge(double* t, const double* s) const = 0;
   virtual void remove(double* t, const double* s) const = 0;
-  [[nodiscard]] virtual double divergence(const double* t, const double* s) const = 0;
+  [[nodiscard]] virtual double divergence(const double* t, const double* s,
+                                          double* scratch) const = 0;
   [[nodiscard]] virtual index_t gradient_size() const = 0;
   virtual void add_gradient(const double* t, double weight, double* g) const = 0;
   [[nodiscard]] virtual index_t mean_size(index_t column) const = 0;
@@ -117,6 +118,7 @@ class erased_model {
   virtual void sample(const double* t, random_source& random, double* row) const = 0;
   virtual void column_terms(const double* t, const index_t* order, double* out) const = 0;
   [[nodiscard]] virtual std::vector<double> ward_units() const = 0;
+  [[nodiscard]] virtual double ward_mean(const double* t, double* mean) const = 0;
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
                                                                  const table_view& X) const = 0;
 
@@ -153,9 +155,9 @@ class erased_model_of final : public erased_model {
   }
   void merge(double* t, const double* s) const override { model_.merge(t, s); }
   void remove(double* t, const double* s) const override { model_.remove(t, s); }
-  [[nodiscard]] double divergence(const double* t, const double* s) const override {
-    std::vector<double> scratch(static_cast<std::size_t>(width()));
-    return model_.divergence(t, s, scratch.data());
+  [[nodiscard]] double divergence(const double* t, const double* s,
+                                  double* scratch) const override {
+    return model_.divergence(t, s, scratch);
   }
   [[nodiscard]] index_t gradient_size() const override { return model_.gradient_size(); }
   void add_gradient(const double* t, double weight, double* g) const override {
@@ -174,6 +176,9 @@ class erased_model_of final : public erased_model {
     model_.column_terms(t, order, out);
   }
   [[nodiscard]] std::vector<double> ward_units() const override { return model_.ward_units(); }
+  [[nodiscard]] double ward_mean(const double* t, double* mean) const override {
+    return model_.ward_mean(t, mean);
+  }
   [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
                                                          const table_view& X) const override {
     if (kind == score_kind::relaxed) return erase<relaxed_score>(X);
@@ -213,8 +218,8 @@ class any_model {
   }
   void merge(double* t, const double* s) const { model_->merge(t, s); }
   void remove(double* t, const double* s) const { model_->remove(t, s); }
-  [[nodiscard]] double divergence(const double* t, const double* s) const {
-    return model_->divergence(t, s);
+  [[nodiscard]] double divergence(const double* t, const double* s, double* scratch) const {
+    return model_->divergence(t, s, scratch);
   }
   [[nodiscard]] index_t gradient_size() const { return model_->gradient_size(); }
   void add_gradient(const double* t, double weight, double* g) const {
@@ -229,6 +234,9 @@ class any_model {
     model_->column_terms(t, order, out);
   }
   [[nodiscard]] std::vector<double> ward_units() const { return model_->ward_units(); }
+  [[nodiscard]] double ward_mean(const double* t, double* mean) const {
+    return model_->ward_mean(t, mean);
+  }
 
  private:
   std::shared_ptr<const detail::erased_model> model_;
@@ -272,6 +280,8 @@ class any_model::store {
 /// Any family, by value; copies share it. Models the Family concept.
 class any_family {
  public:
+  static constexpr bool takes_groups = true;  ///< where the family held does
+
   template <class Family, class = std::enable_if_t<!std::is_same_v<Family, any_family>>>
   any_family(Family family)  // NOLINT(google-explicit-constructor): a family is one of any
       : held_(std::make_shared<holder<Family>>(std::move(family))) {}

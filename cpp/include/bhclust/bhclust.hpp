@@ -14,6 +14,7 @@
 #include <bhclust/any_family.hpp>
 #include <bhclust/families.hpp>
 #include <bhclust/family.hpp>
+#include <bhclust/groups.hpp>
 #include <bhclust/inference/cluster_count.hpp>
 #include <bhclust/inference/coclustering.hpp>
 #include <bhclust/inference/curve.hpp>

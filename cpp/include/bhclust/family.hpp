@@ -26,7 +26,8 @@
 ///     void merge(double* t, const double* s) const;          // t ∪= s    [t[i] += s[i]]
 ///     void remove(double* t, const double* s) const;         // t ∖= s    [t[i] -= s[i]]
 ///     double potential(const double* t) const;               // |c| φ(t̄), convex φ   [no RBHC]
-///     double divergence(const double* t, const double* s) const;  // d* >= 0
+///     double divergence(const double* t, const double* s) const;  // d* >= 0; may be given
+///                                     // width() doubles of scratch as a third argument
 ///                                             [potential(t) + potential(s) - potential(t ∪ s)]
 ///     void log_marginals(const double* t, index_t count, double* out) const;
 ///                                     // of `count` <= 8 clusters, one after another; each value
@@ -51,6 +52,9 @@
 ///     std::vector<double> ward_units() const; // where d* without missing cells is n_a n_b / (n_a
 ///     +
 ///                                     // n_b) ‖ȳ_a - ȳ_b‖²: the units y of the columns   [none]
+///     double ward_mean(const double* t, double* mean) const;  // with ward_units: the columns'
+///     means
+///                                     // and the number of rows; 0 where cells are missing
 ///     template <class Score> class store;     // fast rows of scores      [cluster_store]
 ///
 /// The mean of an infinite one is +inf. Imputation takes the cells of a row as independent given
@@ -118,6 +122,9 @@ using gradient_t = decltype(std::declval<const M&>().add_gradient(std::declval<c
 template <class M>
 using divergence_t = decltype(std::declval<const M&>().divergence(std::declval<const double*>(),
                                                                   std::declval<const double*>()));
+template <class M>
+using scratch_divergence_t = decltype(std::declval<const M&>().divergence(
+    std::declval<const double*>(), std::declval<const double*>(), std::declval<double*>()));
 
 template <class M>
 using predictive_mean_t = decltype(std::declval<const M&>().predictive_mean(
@@ -132,6 +139,11 @@ using column_terms_t = decltype(std::declval<const M&>().column_terms(
     std::declval<const double*>(), std::declval<const index_t*>(), std::declval<double*>()));
 template <class M>
 using ward_units_t = decltype(std::declval<const M&>().ward_units());
+template <class M>
+using ward_mean_t = decltype(std::declval<const M&>().ward_mean(std::declval<const double*>(),
+                                                                std::declval<double*>()));
+template <class F>
+using takes_groups_t = std::enable_if_t<F::takes_groups>;
 
 template <class Void, template <class> class Op, class T>
 struct detector : std::false_type {};
@@ -162,7 +174,8 @@ void remove_statistics(const Model& m, double* t, const double* s) {
 
 /// Whether RBHC can use the model.
 template <class Model>
-inline constexpr bool relaxable = has<potential_t, Model> || has<divergence_t, Model>;
+inline constexpr bool relaxable =
+    has<potential_t, Model> || has<divergence_t, Model> || has<scratch_divergence_t, Model>;
 
 /// d*(t, s) >= 0, by the model's own way or from its potential; `scratch` holds width() doubles.
 template <class Model>
@@ -171,6 +184,8 @@ template <class Model>
   static_cast<void>(scratch);
   if constexpr (has<divergence_t, Model>) {
     return m.divergence(t, s);
+  } else if constexpr (has<scratch_divergence_t, Model>) {
+    return m.divergence(t, s, scratch);
   } else if constexpr (has<potential_t, Model>) {
     for (index_t i = 0, w = m.width(); i < w; ++i) scratch[i] = t[i];
     merge_statistics(m, scratch, s);
@@ -324,6 +339,15 @@ class completed {
       return {};
     }
   }
+  [[nodiscard]] double ward_mean(const double* t, double* mean) const {
+    if constexpr (has<ward_mean_t, Bare>) {
+      return model_.ward_mean(t, mean);
+    } else {
+      static_cast<void>(t);
+      static_cast<void>(mean);
+      return 0.0;
+    }
+  }
 
  private:
   Bare model_;
@@ -358,6 +382,9 @@ template <class Family>
 /// Refuses a table that the family does not take, naming the first bad cell.
 template <class Family>
 void check_data(const Family& family, const table_view& X) {
+  if constexpr (!detail::has<detail::takes_groups_t, Family>) {
+    require(!X.grouped(), "X holds statistics of groups of rows; give grouped<Family> with it");
+  }
   if constexpr (detail::has<detail::check_data_t, Family>) {
     family.check_data(X);
   } else {
@@ -379,7 +406,7 @@ template <class Family>
 template <class Family>
 [[nodiscard]] model_of<Family> bind_prepared(const Family& family, const table_view& X) {
   auto model = bind(family, X);
-  model.prepare(X.rows());
+  model.prepare(X.total_weight());
   return model;
 }
 

@@ -59,8 +59,8 @@ void require(bool condition, MakeMessage&& make_message) {
 /// The mark of a missing cell in dense tables.
 [[nodiscard]] inline bool is_missing(double x) noexcept { return std::isnan(x); }
 
-/// One row of a table: dense (every column has a value) or sparse (values at ascending columns, the
-/// rest are zero).
+/// One row of a table: dense (every column has a value), sparse (values at ascending columns, the
+/// rest are zero), or a group of rows, whose stored values are its statistics.
 class row_view {
  public:
   row_view(const double* values, index_t columns) noexcept
@@ -68,13 +68,26 @@ class row_view {
   row_view(const double* values, const index_t* indices, index_t stored, index_t columns) noexcept
       : values_(values), indices_(indices), stored_(stored), columns_(columns) {}
 
+  /// A group's statistics: `width` values.
+  [[nodiscard]] static row_view group(const double* statistics, index_t width,
+                                      index_t columns) noexcept {
+    row_view made(statistics, columns);
+    made.stored_ = width;
+    made.group_ = true;
+    return made;
+  }
+
   [[nodiscard]] index_t columns() const noexcept { return columns_; }
   [[nodiscard]] bool sparse() const noexcept { return indices_ != nullptr; }
+  [[nodiscard]] bool is_group() const noexcept { return group_; }
   /// Number of stored cells: columns() of a dense row.
   [[nodiscard]] index_t stored() const noexcept { return stored_; }
   /// Value and column of the k-th stored cell.
   [[nodiscard]] double value(index_t k) const noexcept { return values_[k]; }
   [[nodiscard]] index_t column(index_t k) const noexcept { return sparse() ? indices_[k] : k; }
+
+  /// The stored values, one after another.
+  [[nodiscard]] const double* values() const noexcept { return values_; }
 
   /// Calls f(column, value) for every column in ascending order, zeros included.
   template <class F>
@@ -96,10 +109,12 @@ class row_view {
   const index_t* indices_ = nullptr;
   index_t stored_;
   index_t columns_;
+  bool group_ = false;
 };
 
 /// A table of rows, owned by the caller: dense row-major, or compressed sparse rows with strictly
-/// ascending column indices in each row.
+/// ascending column indices in each row. A row may stand for several: it has a weight, how many. In
+/// a table of groups (groups.hpp) each row is the statistics of the rows it stands for.
 class table_view {
  public:
   table_view(const double* data, index_t rows, index_t columns, index_t row_stride)
@@ -110,8 +125,37 @@ class table_view {
 
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] index_t columns() const noexcept { return columns_; }
+  /// The same rows with weights, one a row, each at least 1.
+  [[nodiscard]] table_view with_weights(const index_t* weights) const noexcept {
+    table_view made = *this;
+    made.weights_ = weights;
+    return made;
+  }
+  /// Rows taken for statistics, of `width` values each, of groups of rows of `columns` columns.
+  [[nodiscard]] table_view as_groups(index_t columns, index_t width) const noexcept {
+    table_view made = *this;
+    made.columns_ = columns;
+    made.width_ = width;
+    return made;
+  }
+
   [[nodiscard]] bool sparse() const noexcept { return indptr_ != nullptr; }
+  [[nodiscard]] bool grouped() const noexcept { return width_ > 0; }
+  /// Statistics a group; 0 in tables of rows.
+  [[nodiscard]] index_t width() const noexcept { return width_; }
+  [[nodiscard]] bool weighted() const noexcept { return weights_ != nullptr; }
+  /// How many rows the i-th stands for.
+  [[nodiscard]] index_t weight(index_t i) const noexcept { return weighted() ? weights_[i] : 1; }
+  /// How many rows all stand for. O(rows) where they are weighted.
+  [[nodiscard]] index_t total_weight() const noexcept {
+    if (!weighted()) return rows_;
+    index_t sum = 0;
+    for (index_t i = 0; i < rows_; ++i) sum += weights_[i];
+    return sum;
+  }
+
   [[nodiscard]] row_view row(index_t i) const noexcept {
+    if (grouped()) return row_view::group(data_ + i * stride_, width_, columns_);
     if (!sparse()) return {data_ + i * stride_, columns_};
     const index_t first = indptr_[i];
     return {data_ + first, indices_ + first, indptr_[i + 1] - first, columns_};
@@ -124,11 +168,20 @@ class table_view {
   index_t rows_;
   index_t columns_;
   index_t stride_ = 0;
+  index_t width_ = 0;
+  const index_t* weights_ = nullptr;
 };
 
 /// n rows of d values, row after row.
 [[nodiscard]] inline table_view rows(const double* data, index_t n, index_t d) {
   return {data, n, d, d};
+}
+
+/// n groups of rows of d columns: their statistics, `width` values each, group after group, and how
+/// many rows each has.
+[[nodiscard]] inline table_view groups(const double* statistics, const index_t* weights, index_t n,
+                                       index_t width, index_t d) {
+  return rows(statistics, n, width).with_weights(weights).as_groups(d, width);
 }
 
 /// n sparse rows over d columns in CSR form; row i holds the cells indptr[i] … indptr[i+1]-1.

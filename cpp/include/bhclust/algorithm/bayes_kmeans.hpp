@@ -118,7 +118,7 @@ class partition_rule {
 /// Xu's sequential assignment: each row, in the table's order, joins the cluster or opens the one
 /// that gives the largest marginal likelihood of the partition so far, of equal ones the oldest
 /// cluster. Row x raises log p by log p(x) + gain(c, x) + log |c| in cluster c, by log p(x) + log α
-/// alone.
+/// alone; a group of w rows by log Γ(|c| + w) / Γ(|c|) and by log α Γ(w).
 ///
 /// Rows come in blocks whose gains with all clusters are known beforehand; whenever a cluster takes
 /// a row, its gains with the rest of the block are computed anew. That is the sequential rule
@@ -126,14 +126,15 @@ class partition_rule {
 template <class Store>
 class row_assignment {
  public:
-  row_assignment(Store store, index_t rows, double alpha, thread_team& team,
+  row_assignment(Store store, const table_view& X, double alpha, thread_team& team,
                  progress_meter& progress)
       : store_(std::move(store)),
+        X_(X),
         team_(team),
         progress_(progress),
-        rows_(rows),
+        rows_(X.rows()),
         log_alpha_(std::log(alpha)),
-        taken_(at(rows), false) {}
+        taken_(at(X.rows()), false) {}
 
   void run(const std::vector<index_t>& seeds) {
     for (const index_t i : seeds) {
@@ -160,6 +161,7 @@ class row_assignment {
 
   void open(index_t row) {
     members_.push_back({row});
+    size_.push_back(X_.weight(row));
     slot_.push_back(slot_of_row(row));
   }
 
@@ -179,6 +181,7 @@ class row_assignment {
         rescore(clusters() - 1, begin, i + 1, end);
       } else {
         members_[at(c)].push_back(i);
+        size_[at(c)] += X_.weight(i);
         slot_[at(c)] = store_.merge(slot_[at(c)], slot_of_row(i));
         rescore(c, begin, i + 1, end);
       }
@@ -216,8 +219,12 @@ class row_assignment {
     double* out = values_of(c) + (begin - block);
     store_.load(query, slot_[at(c)]);
     store_.row(query, slot_of_row(begin), slot_of_row(end), out);
-    const double weight = std::log(static_cast<double>(members_[at(c)].size()));
-    for (index_t j = 0; j < end - begin; ++j) out[j] += weight;
+    if (!X_.weighted()) {
+      const double weight = std::log(static_cast<double>(size_[at(c)]));
+      for (index_t j = 0; j < end - begin; ++j) out[j] += weight;
+      return;
+    }
+    for (index_t i = begin; i < end; ++i) out[i - begin] += log_joining(size_[at(c)], X_.weight(i));
   }
 
   void take(index_t c, const double* values, index_t begin, index_t end) {
@@ -276,10 +283,13 @@ class row_assignment {
 
   void sort_by_slot() {
     std::vector<std::vector<index_t>> sorted(members_.size());
+    std::vector<index_t> sizes(members_.size());
     for (std::size_t c = 0; c < members_.size(); ++c) {
       sorted[at(slot_[c])] = std::move(members_[c]);
+      sizes[at(slot_[c])] = size_[c];
     }
     members_ = std::move(sorted);
+    size_ = std::move(sizes);
     std::iota(slot_.begin(), slot_.end(), index_t{0});
   }
 
@@ -287,6 +297,7 @@ class row_assignment {
   static constexpr index_t worth_sharing = 65536;
 
   Store store_;
+  table_view X_;
   thread_team& team_;
   progress_meter& progress_;
   index_t rows_;
@@ -294,9 +305,10 @@ class row_assignment {
   std::vector<bool> taken_;
   index_t shift_ = 0;  ///< rows dropped, less those that are clusters
   std::vector<std::vector<index_t>> members_;
+  std::vector<index_t> size_;  ///< rows that the members stand for
   std::vector<index_t> slot_;
   index_t block_ = 0;
-  std::vector<double> values_;  ///< gain + log |c| of each cluster and row of the block
+  std::vector<double> values_;  ///< gain + log_joining of each cluster and row of the block
   std::vector<index_t> best_;   ///< the cluster a row of the block would join, -1: its own
   std::vector<double> best_value_;
   typename Store::query query_;
@@ -310,8 +322,8 @@ class bayes_kmeans {
       : model_(model), X_(X), options_(options), team_(team), progress_(progress) {}
 
   [[nodiscard]] tree run(const std::vector<index_t>& seeds) {
-    row_assignment<store_type> assigned(make_store<evidence_score>(model_, X_), X_.rows(),
-                                        options_.alpha, team_, progress_);
+    row_assignment<store_type> assigned(make_store<evidence_score>(model_, X_), X_, options_.alpha,
+                                        team_, progress_);
     assigned.run(seeds);
     clusters_ = std::move(assigned.members());
     if (options_.merge) merge_clusters(assigned.store());
@@ -326,7 +338,11 @@ class bayes_kmeans {
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
   [[nodiscard]] std::vector<index_t> sizes() const {
     std::vector<index_t> found;
-    for (const auto& rows : clusters_) found.push_back(static_cast<index_t>(rows.size()));
+    for (const auto& rows : clusters_) {
+      index_t size = 0;
+      for (const index_t i : rows) size += X_.weight(i);
+      found.push_back(size);
+    }
     return found;
   }
 
@@ -382,13 +398,12 @@ class bayes_kmeans {
   }
 
   [[nodiscard]] tree exact(std::size_t c, int thread) {
-    const auto n = static_cast<index_t>(clusters_[c].size());
-    if (n == 1) return tree_builder(1, cost_kind::log_d).finish();
+    if (clusters_[c].size() == 1) return tree_builder(1, cost_kind::log_d).finish();
     progress_meter own(ticks_of(thread, progress_), 1);
     gathered_rows gathered(X_);
     gathered.assign(clusters_[c]);
-    return agglomerate<evidence_score>(model_, gathered.view(), log_d_rule(n, options_.alpha), 1,
-                                       own);
+    return agglomerate<evidence_score>(model_, gathered.view(),
+                                       log_d_rule(gathered.view(), options_.alpha), 1, own);
   }
 
   /// Exact greedy BHC of the clusters, with what the trees below make of each.

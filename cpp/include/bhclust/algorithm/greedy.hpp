@@ -11,6 +11,7 @@
 #include <bhclust/tree.hpp>
 #include <bhclust/work.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -28,6 +29,14 @@ struct greedy_options {
 
 namespace detail {
 
+/// How many rows each row of a table stands for.
+[[nodiscard]] inline std::vector<index_t> weights_of(const table_view& X) {
+  std::vector<index_t> weights;
+  weights.reserve(static_cast<std::size_t>(X.rows()));
+  for (index_t i = 0; i < X.rows(); ++i) weights.push_back(X.weight(i));
+  return weights;
+}
+
 /// log d as the cost of a pair. With S_c = log(p̃_T(c) / p̃_H(c)) and bias_c = S_c + lnΓ(n_c):
 /// log d(a, b) = bias_a + bias_b + log α - lnΓ(n_a + n_b) - (L_ab - L_a - L_b),
 /// in which only L_ab is new to a pair, and nothing large cancels.
@@ -35,21 +44,18 @@ class log_d_rule {
  public:
   static constexpr cost_kind costs = cost_kind::log_d;
 
-  log_d_rule(index_t rows, double alpha)
-      : log_d_rule(std::vector<double>(at(rows), 0.0), std::vector<index_t>(at(rows), 1), alpha) {}
+  log_d_rule(const table_view& X, double alpha)
+      : log_d_rule(std::vector<double>(at(X.rows()), 0.0), weights_of(X), alpha) {}
 
   /// Of clusters with trees of their own: S and the number of rows of each.
   log_d_rule(std::vector<double> excess, std::vector<index_t> sizes, double alpha)
-      : bias_(std::move(excess)), size_(std::move(sizes)) {
+      : log_alpha_(std::log(alpha)), bias_(std::move(excess)), size_(std::move(sizes)) {
     const index_t rows = std::accumulate(size_.begin(), size_.end(), index_t{0});
-    log_factorial_.reserve(at(rows));
-    size_term_.reserve(at(rows + 1));
+    const index_t known = std::min(rows, sizes_known(static_cast<index_t>(size_.size())));
+    size_term_.reserve(at(known + 1));
     size_term_.push_back(0.0);
-    for (index_t m = 1; m <= rows; ++m) {
-      log_factorial_.push_back(log_gamma(static_cast<double>(m)));
-      size_term_.push_back(std::log(alpha) - log_factorial_.back());
-    }
-    for (std::size_t c = 0; c < size_.size(); ++c) bias_[c] += log_factorial_[at(size_[c] - 1)];
+    for (index_t m = 1; m <= known; ++m) size_term_.push_back(log_alpha_ - log_factorial(m));
+    for (std::size_t c = 0; c < size_.size(); ++c) bias_[c] += log_factorial(size_[c]);
   }
 
   [[nodiscard]] double cost(index_t a, index_t b, double gain) const noexcept {
@@ -57,11 +63,11 @@ class log_d_rule {
   }
   /// What the gain is taken from.
   [[nodiscard]] double offset(index_t a, index_t b) const noexcept {
-    return (bias_[at(a)] + bias_[at(b)]) + size_term_[at(size_[at(a)] + size_[at(b)])];
+    return (bias_[at(a)] + bias_[at(b)]) + size_term(size_[at(a)] + size_[at(b)]);
   }
-  /// Of any live row b.
+  /// Of any live row b of weight 1.
   [[nodiscard]] double row_offset(index_t a) const noexcept {
-    return (bias_[at(a)] + 0.0) + size_term_[at(size_[at(a)] + 1)];
+    return (bias_[at(a)] + 0.0) + size_term(size_[at(a)] + 1);
   }
   /// Size 0 keeps the size of a union with a dead slot within the table.
   void retire(index_t slot) {
@@ -71,7 +77,7 @@ class log_d_rule {
   /// The union of what was retired since the last; the agglomeration's sizes count its own leaves.
   void append(double log_d, index_t) {
     const index_t size = std::exchange(retired_, 0);
-    bias_.push_back(softplus(log_d) + log_factorial_[at(size - 1)]);
+    bias_.push_back(softplus(log_d) + log_factorial(size));
     size_.push_back(size);
   }
   void keep(const std::vector<index_t>& slots) {
@@ -82,9 +88,23 @@ class log_d_rule {
 
  private:
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] static double log_factorial(index_t m) noexcept {
+    return log_gamma(static_cast<double>(m));
+  }
+  /// Sizes up to which terms are tabulated: no more than there are pairs to be scored. Groups may
+  /// have many more rows.
+  [[nodiscard]] static index_t sizes_known(index_t clusters) noexcept {
+    constexpr index_t least = 4096;
+    constexpr index_t most = 4194304;
+    return clusters < 4096 ? std::clamp(clusters * clusters / 4, least, most) : most;
+  }
+  [[nodiscard]] double size_term(index_t m) const noexcept {
+    return m < static_cast<index_t>(size_term_.size()) ? size_term_[at(m)]
+                                                       : log_alpha_ - log_factorial(m);
+  }
 
-  std::vector<double> log_factorial_;  ///< lnΓ(m) at m - 1
-  std::vector<double> size_term_;      ///< log α - lnΓ(m) at m
+  double log_alpha_;
+  std::vector<double> size_term_;  ///< log α - lnΓ(m) at m
   std::vector<double> bias_;
   std::vector<index_t> size_;
   index_t retired_ = 0;  ///< rows of the clusters whose union comes next
@@ -94,14 +114,15 @@ class log_d_rule {
 
 /// The greedy BHC tree: at every step the pair with the smallest log d is merged, ties by the newer
 /// cluster's id, then the older's. tree::cost() holds log d of each merge. About n² scores, O(n)
-/// memory beyond the statistics; the same tree for any number of threads.
+/// memory beyond the statistics; the same tree for any number of threads. Of a table of groups
+/// (groups.hpp) each is a leaf.
 template <class Family>
 [[nodiscard]] tree greedy_bhc(const table_view& X, const Family& family,
                               const greedy_options& options = {}) {
   check_alpha(options.alpha);
   detail::progress_meter progress(options.progress, 2 * X.rows() - 1);
   return detail::agglomerate<detail::evidence_score>(bind(family, X), X,
-                                                     detail::log_d_rule(X.rows(), options.alpha),
+                                                     detail::log_d_rule(X, options.alpha),
                                                      options.n_threads, progress, options.work);
 }
 

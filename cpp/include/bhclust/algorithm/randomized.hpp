@@ -48,10 +48,11 @@ namespace detail {
 /// the root, and further at its largest node while that holds more than three quarters of the
 /// subset: otherwise a chain would cost a pass over all rows for every one that it splits off. Each
 /// other row finds the cluster c of the tree's most probable partition with the largest
-/// |c| p(x | c), of equal ones the oldest, and goes to the opened node that c is in; clusters are
-/// the subset's, so that rows do not depend on each other. Where more than 15/16 of the rows end in
-/// one node the data do not say how to split them (duplicates, one cluster), and its rows are dealt
-/// out at random to two halves. No part thus keeps more than 15/16 of its rows.
+/// |c| p(x | c) (of a group of w rows Γ(|c| + w) / Γ(|c|) p(x | c)), of equal ones the oldest, and
+/// goes to the opened node that c is in; clusters are the subset's, so that rows do not depend on
+/// each other. Where more than 15/16 of the rows end in one node the data do not say how to split
+/// them (duplicates, one cluster), and its rows are dealt out at random to two halves. No part thus
+/// keeps more than 15/16 of its rows.
 template <class Model>
 class randomized_growth {
  public:
@@ -136,8 +137,8 @@ class randomized_growth {
   [[nodiscard]] tree greedy(gathered_rows& gathered, const std::vector<index_t>& rows,
                             progress_meter& progress) const {
     gather(gathered, rows.data(), static_cast<index_t>(rows.size()));
-    const auto n = static_cast<index_t>(rows.size());
-    return agglomerate<evidence_score>(model_, gathered.view(), log_d_rule(n, alpha_), 1, progress);
+    return agglomerate<evidence_score>(model_, gathered.view(), log_d_rule(gathered.view(), alpha_),
+                                       1, progress);
   }
 
   void gather(gathered_rows& gathered, const index_t* rows, index_t count) const {
@@ -236,16 +237,20 @@ class randomized_growth {
       store.merge(slot_of(t, t.left(k), count), slot_of(t, t.right(k), count));
     }
     where.assign(at(count), clusters.front().set);
+    const auto size_of = rows_of_nodes(t, X);
     std::vector<double> gains(at(count));
     std::vector<double> best(at(count), -std::numeric_limits<double>::infinity());
     typename decltype(store)::query query;
     for (const auto& cluster : clusters) {
       store.load(query, slot_of(t, cluster.node, count));
       store.row(query, most_, most_ + count, gains.data());
-      const double weight = std::log(static_cast<double>(t.size(cluster.node)));
+      const index_t size = X.weighted() ? size_of[at(cluster.node)] : t.size(cluster.node);
+      const double of_one = std::log(static_cast<double>(size));
       for (std::size_t i = 0; i < at(count); ++i) {
-        if (!(gains[i] + weight > best[i])) continue;
-        best[i] = gains[i] + weight;
+        const index_t w = X.weight(most_ + static_cast<index_t>(i));
+        const double value = gains[i] + (w == 1 ? of_one : log_joining(size, w));
+        if (!(value > best[i])) continue;
+        best[i] = value;
         where[i] = cluster.set;
       }
     }

@@ -205,16 +205,50 @@ template <class Model>
   return grown;
 }
 
-/// Whether a table is clustered by Ward's method with these units of its columns.
-[[nodiscard]] inline bool by_rounds(const table_view& X, const std::vector<double>& units,
-                                    relaxed_method method) {
-  if (method != relaxed_method::automatic && method != relaxed_method::rounds) return false;
-  const bool can = !units.empty() && ward_points::takes(X, units);
-  require(can || method == relaxed_method::automatic,
-          "rounds need NormalKnownVariance and a table without missing or extreme cells; let the "
-          "method be chosen automatically");
-  return can;
-}
+/// The points of Ward's method: a table's rows, or its groups' means with the numbers of their
+/// rows.
+class ward_input {
+ public:
+  /// Takes no rounds where the method is another or d* is not Ward's cost.
+  template <class Model>
+  ward_input(const Model& model, const table_view& X, relaxed_method method)
+      : units_(allows(method) ? model.ward_units() : std::vector<double>()), view_(X) {
+    const bool means = !X.grouped() || units_.empty() || collect_means(model, X);
+    can_ = means && !units_.empty() && ward_points::takes(view_, units_);
+    require(can_ || method != relaxed_method::rounds,
+            "rounds need NormalKnownVariance and a table without missing or extreme cells; let the "
+            "method be chosen automatically");
+  }
+
+  [[nodiscard]] bool can() const noexcept { return can_; }
+  [[nodiscard]] const table_view& points() const noexcept { return view_; }
+  [[nodiscard]] const std::vector<double>& units() const noexcept { return units_; }
+
+ private:
+  [[nodiscard]] static bool allows(relaxed_method method) noexcept {
+    return method == relaxed_method::automatic || method == relaxed_method::rounds;
+  }
+
+  /// Whether every group has as many values in each column, which its weight must be.
+  template <class Model>
+  [[nodiscard]] bool collect_means(const Model& model, const table_view& X) {
+    means_.resize(static_cast<std::size_t>(X.rows() * X.columns()));
+    pacer pace;
+    for (index_t i = 0; i < X.rows(); ++i) {
+      pace(X.width());
+      const double n = model.ward_mean(X.row(i).values(), means_.data() + i * X.columns());
+      if (n != static_cast<double>(X.weight(i))) return false;
+      weights_.push_back(X.weight(i));
+    }
+    view_ = rows(means_.data(), X.rows(), X.columns()).with_weights(weights_.data());
+    return true;
+  }
+
+  std::vector<double> units_, means_;
+  std::vector<index_t> weights_;
+  table_view view_;
+  bool can_ = false;
+};
 
 inline void check_relaxed_options(const relaxed_options& options, index_t rows) {
   require(options.lambda > 0.0, [&] {
@@ -236,7 +270,8 @@ inline void check_relaxed_options(const relaxed_options& options, index_t rows) 
 /// (raw: it may invert where d* is not reducible; cut.hpp cuts on the running maximum).
 /// O(n²) scores at most, O(n) memory beyond the statistics; the same forest for any number of
 /// threads. Where d* is Ward's cost (NormalKnownVariance, no missing cells) a million rows take
-/// seconds, and nodes are numbered in order of their cost.
+/// seconds, and nodes are numbered in order of their cost. Of a table of groups (groups.hpp) each
+/// is a leaf.
 template <class Family>
 [[nodiscard]] tree relaxed_bhc(const table_view& X, const Family& family,
                                const relaxed_options& options = {}) {
@@ -250,12 +285,11 @@ template <class Family>
           model, X, detail::divergence_rule(X.rows(), options.lambda), options.n_threads, progress,
           options.work);
     }
-    const auto units = model.ward_units();
-    if (!detail::by_rounds(X, units, options.method)) {
-      return detail::nn_chain(model, X, options, progress);
-    }
-    return detail::ward_tree(X, units, options.lambda, detail::ward_plan::automatic(X.columns()),
-                             options.n_threads, progress);
+    const detail::ward_input input(model, X, options.method);
+    if (!input.can()) return detail::nn_chain(model, X, options, progress);
+    return detail::ward_tree(input.points(), input.units(), options.lambda,
+                             detail::ward_plan::automatic(X.columns()), options.n_threads,
+                             progress);
   };
   tree grown = grow();
   return options.n_clusters == 0 ? grown

@@ -17,6 +17,7 @@ class gathered_rows {
     count_ = 0;
     values_.clear();
     indices_.clear();
+    weights_.clear();
     ends_.assign(1, 0);
   }
   void add(index_t i) {
@@ -26,6 +27,7 @@ class gathered_rows {
       for (index_t k = 0; k < row.stored(); ++k) indices_.push_back(row.column(k));
       ends_.push_back(static_cast<index_t>(values_.size()));
     }
+    if (X_.weighted()) weights_.push_back(X_.weight(i));
     ++count_;
   }
   void add(span<const index_t> chosen) {
@@ -39,6 +41,9 @@ class gathered_rows {
 
   /// Valid until the rows change.
   [[nodiscard]] table_view view() const noexcept {
+    if (X_.grouped()) {
+      return groups(values_.data(), weights_.data(), count_, X_.width(), X_.columns());
+    }
     if (!X_.sparse()) return rows(values_.data(), count_, X_.columns());
     return sparse_rows(values_.data(), indices_.data(), ends_.data(), count_, X_.columns());
   }
@@ -49,6 +54,7 @@ class gathered_rows {
   std::vector<double> values_;
   std::vector<index_t> indices_;
   std::vector<index_t> ends_{0};
+  std::vector<index_t> weights_;
 };
 
 }  // namespace bhclust::detail

@@ -107,6 +107,9 @@ class gaussian_process_model : public independent<normal_known_variance_column> 
 
   [[nodiscard]] const time_covariance& prior() const noexcept { return prior_; }
   [[nodiscard]] std::vector<double> ward_units() const { return units_of_noise(*this); }
+  [[nodiscard]] double ward_mean(const double* t, double* mean) const {
+    return rows_and_means(*this, t, mean);
+  }
   [[nodiscard]] double noise() const noexcept { return column(0).variance; }
 
   [[nodiscard]] double log_marginal(const double* t) const {

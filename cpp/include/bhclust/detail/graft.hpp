@@ -36,6 +36,7 @@ template <class Model>
   auto visitors = walk_statistics<1>(
       t, X, model, team, progress, [&] { return marginal_visitor<Model>(model, p.log_marginal); });
   for (auto& visitor : visitors) visitor.finish();
+  p.rows = rows_of_nodes(t, X);
   climb(t, p);
   tree_builder grown(t.leaves(), cost_kind::log_d);
   for (index_t k = t.leaves(); k < t.nodes(); ++k) {

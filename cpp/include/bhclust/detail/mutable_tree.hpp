@@ -16,7 +16,8 @@
 namespace bhclust::detail {
 
 /// Nodes keep their numbers while links change: 0 … n-1 are leaves, the rest inner nodes, whose
-/// order says nothing. Each knows its parent, children, size, statistics, log p̃_H and log p̃_T.
+/// order says nothing. Each knows its parent, children, size in rows, statistics, log p̃_H and log
+/// p̃_T.
 template <class Model>
 class mutable_tree {
  public:
@@ -26,7 +27,7 @@ class mutable_tree {
       parent_.push_back(t.parent(k));
       left_.push_back(t.is_leaf(k) ? -1 : t.left(k));
       right_.push_back(t.is_leaf(k) ? -1 : t.right(k));
-      size_.push_back(1);
+      size_.push_back(t.is_leaf(k) ? X.weight(k) : 0);
       log_h_.push_back(0.0);
       log_t_.push_back(0.0);
       double* own = statistics_.append();

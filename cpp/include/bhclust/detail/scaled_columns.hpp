@@ -2,6 +2,7 @@
 /// The cells of a real table in units that keep squares and their products in range.
 #pragma once
 
+#include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -20,6 +21,19 @@ template <class Model>
     units.push_back(std::sqrt(2.0) * std::sqrt(model.column(j).variance));
   }
   return units;
+}
+
+/// The means of a model's columns, whose statistics are moments, and the number of rows: 0 where
+/// cells are missing, so that columns have means of different numbers of rows.
+template <class Model>
+[[nodiscard]] double rows_and_means(const Model& model, const double* t, double* mean) {
+  const double rows = moments::load(t).n;
+  for (index_t j = 0; j < model.columns(); ++j) {
+    const auto column = moments::load(t + model.offset(j));
+    if (column.n != rows) return 0.0;
+    mean[j] = column.mean;
+  }
+  return rows;
 }
 
 /// A table without missing cells, each column counted from its middle in a unit of its own.

@@ -92,9 +92,10 @@ class ward_points {
     for (index_t i = 0; i < n; ++i) {
       pace(8 * X.columns());
       read(X.row(i), y.data());
-      slot_of_row[at(i)] = slot_of(y.data(), static_cast<ward_id>(i), table);
+      slot_of_row[at(i)] =
+          slot_of(y.data(), static_cast<ward_id>(i), static_cast<double>(X.weight(i)), table);
     }
-    if (clusters_.slots() < n) join_equal(slot_of_row);
+    if (clusters_.slots() < n) join_equal(X, slot_of_row);
   }
 
   [[nodiscard]] static std::size_t table_size(index_t n) noexcept {
@@ -104,7 +105,8 @@ class ward_points {
   }
 
   /// The slot of an equal point, or a new one.
-  [[nodiscard]] ward_id slot_of(const double* y, ward_id row, std::vector<ward_id>& table) {
+  [[nodiscard]] ward_id slot_of(const double* y, ward_id row, double weight,
+                                std::vector<ward_id>& table) {
     const std::size_t mask = table.size() - 1;
     const auto bytes = at(clusters_.columns()) * sizeof(double);
     std::size_t here = hash_of(y) & mask;
@@ -112,7 +114,7 @@ class ward_points {
       if (std::memcmp(clusters_.mean(table[here]), y, bytes) == 0) return table[here];
     }
     table[here] = static_cast<ward_id>(clusters_.slots());
-    clusters_.append(y, 1.0, row);
+    clusters_.append(y, weight, row);
     return table[here];
   }
 
@@ -127,7 +129,7 @@ class ward_points {
     return static_cast<std::size_t>(h);
   }
 
-  void join_equal(const std::vector<ward_id>& slot_of_row) {
+  void join_equal(const table_view& X, const std::vector<ward_id>& slot_of_row) {
     std::vector<ward_id> start(at(clusters_.slots()) + 1, 0);
     for (const ward_id s : slot_of_row) ++start[at(s) + 1];
     for (std::size_t s = 1; s < start.size(); ++s) start[s] += start[s - 1];
@@ -140,7 +142,8 @@ class ward_points {
     auto made = static_cast<ward_id>(slot_of_row.size());
     for (index_t s = 0; s < clusters_.slots(); ++s) {
       queue.assign(rows.begin() + start[at(s)], rows.begin() + start[at(s) + 1]);
-      const auto size = static_cast<double>(queue.size());
+      double size = 0.0;
+      for (const ward_id i : queue) size += static_cast<double>(X.weight(i));
       for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
         merges_.push_back({queue[i], queue[i + 1], 0.0});
         queue.push_back(made++);

@@ -98,6 +98,9 @@ class normal_known_variance_model : public independent<normal_known_variance_col
   using independent::independent;
 
   [[nodiscard]] std::vector<double> ward_units() const { return units_of_noise(*this); }
+  [[nodiscard]] double ward_mean(const double* t, double* mean) const {
+    return rows_and_means(*this, t, mean);
+  }
 
   template <class Score>
   using store =

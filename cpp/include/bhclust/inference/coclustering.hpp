@@ -168,7 +168,7 @@ inline constexpr index_t look_up_work = 64;
     const auto r = static_cast<std::size_t>(t.right(k));
     const auto at = static_cast<std::size_t>(k);
     const double pairs =
-        static_cast<double>(t.size(t.left(k))) * static_cast<double>(t.size(t.right(k)));
+        static_cast<double>(p.n_rows(t, t.left(k))) * static_cast<double>(p.n_rows(t, t.right(k)));
     whole[at] = whole[l] + whole[r] + pairs * ((1.0 - p.height[at]) - doubt);
     const double apart = best[l] + best[r];
     kept[at] = whole[at] >= apart ? 1 : 0;

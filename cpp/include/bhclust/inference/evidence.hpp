@@ -88,11 +88,11 @@ using crossing_columns = std::vector<std::array<double, 4>>;
 template <class Model>
 class crossing_visitor {
  public:
-  crossing_visitor(const tree& t, const Model& model, double alpha, relocation_set set,
+  crossing_visitor(const tree& t, const Model& model, const tree_posterior& p, relocation_set set,
                    crossing_columns& out)
       : tree_(&t),
         model_(&model),
-        alpha_(alpha),
+        posterior_(&p),
         set_(set),
         out_(&out),
         batch_(model),
@@ -122,13 +122,15 @@ class crossing_visitor {
       const relocation move = all_relocations[static_cast<std::size_t>(id % 4)];
       const auto nodes = nodes_of(*tree_, tree_->leaves() + id / 4, move);
       (*out_)[static_cast<std::size_t>(id / 4)][number_of(move)] = log_one_cluster(
-          alpha_, tree_->size(nodes.moved) + tree_->size(nodes.joined), log_marginal);
+          posterior_->alpha,
+          posterior_->n_rows(*tree_, nodes.moved) + posterior_->n_rows(*tree_, nodes.joined),
+          log_marginal);
     };
   }
 
   const tree* tree_;
   const Model* model_;
-  double alpha_;
+  const tree_posterior* posterior_;
   relocation_set set_;
   crossing_columns* out_;
   marginal_batch<Model> batch_;
@@ -138,14 +140,14 @@ class crossing_visitor {
 /// Of all merges. Four marginal likelihoods a merge at most.
 template <class Model>
 [[nodiscard]] crossing_columns crossing_clusters(const tree& t, const table_view& X,
-                                                 const Model& model, double alpha,
+                                                 const Model& model, const tree_posterior& p,
                                                  relocation_set set, thread_team& team,
                                                  progress_meter& progress) {
   constexpr double nothing = -std::numeric_limits<double>::infinity();
   crossing_columns found(static_cast<std::size_t>(t.merges()),
                          {nothing, nothing, nothing, nothing});
   auto visitors = walk_statistics<2>(t, X, model, team, progress, [&] {
-    return crossing_visitor<Model>(t, model, alpha, set, found);
+    return crossing_visitor<Model>(t, model, p, set, found);
   });
   for (auto& visitor : visitors) visitor.finish();
   return found;
@@ -184,7 +186,7 @@ template <class Family>
   const auto model = bind_prepared(family, X);
   detail::thread_team team(n_threads);
   relocations found;
-  found.log_crossing = detail::crossing_clusters(t, X, model, p.alpha, set, team, progress);
+  found.log_crossing = detail::crossing_clusters(t, X, model, p, set, team, progress);
   const auto lift = detail::log_lift(t, p);
   double root_gain = 0.0;  // log of (1 + all gains), relative to the tree's bound
   for (index_t k = t.leaves(); k < t.nodes(); ++k) {
@@ -244,7 +246,7 @@ template <class Family>
   const auto model = bind_prepared(family, X);
   detail::thread_team team(n_threads);
   const auto crossing =
-      detail::crossing_clusters(t, X, model, p.alpha, relocation_set::four, team, progress);
+      detail::crossing_clusters(t, X, model, p, relocation_set::four, team, progress);
   // excess = log Z - log p̃_T >= 0, so that nothing large is subtracted
   std::vector<double> excess(static_cast<std::size_t>(t.nodes()), 0.0);
   double bound = p.log_evidence_bound;
@@ -312,7 +314,8 @@ template <class Family>
     const index_t l = t.left(k);
     const index_t r = t.right(k);
     double sum = detail::log_add_exp(
-        detail::log_one_cluster(p.alpha, t.size(k), p.log_marginal[static_cast<std::size_t>(k)]),
+        detail::log_one_cluster(p.alpha, p.n_rows(t, k),
+                                p.log_marginal[static_cast<std::size_t>(k)]),
         log_z[static_cast<std::size_t>(l)] + log_z[static_cast<std::size_t>(r)]);
     const auto right = detail::below(t, r, log_z);
     for (const auto& [a, beside_a] : detail::below(t, l, log_z)) {
@@ -320,10 +323,10 @@ template <class Family>
         if (a == l && b == r) continue;
         std::copy_n(statistics[a], model.width(), crossing.data());
         model.merge(crossing.data(), statistics[b]);
-        sum =
-            detail::log_add_exp(sum, detail::log_one_cluster(p.alpha, t.size(a) + t.size(b),
-                                                             model.log_marginal(crossing.data())) +
-                                         beside_a + beside_b);
+        sum = detail::log_add_exp(sum,
+                                  detail::log_one_cluster(p.alpha, p.n_rows(t, a) + p.n_rows(t, b),
+                                                          model.log_marginal(crossing.data())) +
+                                      beside_a + beside_b);
         progress.tick();
       }
       progress.advance(t.is_leaf(a) ? t.size(r) : 0);
@@ -331,7 +334,7 @@ template <class Family>
     log_z[static_cast<std::size_t>(k)] = sum;
   }
   progress.finish();
-  double bound = detail::log_normaliser(p.alpha, n);
+  double bound = detail::log_normaliser(p.alpha, p.n_rows(t));
   for (const index_t root : t.roots()) bound += log_z[static_cast<std::size_t>(root)];
   return bound;
 }
@@ -361,7 +364,7 @@ template <class Family>
       std::fill(one.begin(), one.end(), 0.0);
       model.observe(X.row(i), one.data());
       model.merge(all.data(), one.data());
-      ++size;
+      size += X.weight(i);
     }
     log_h[s] = detail::log_one_cluster(alpha, size, model.log_marginal(all.data()));
     progress.advance(1);
@@ -380,7 +383,7 @@ template <class Family>
     progress.tick();
   }
   progress.finish();
-  return log_f[subsets - 1] + detail::log_normaliser(alpha, n);
+  return log_f[subsets - 1] + detail::log_normaliser(alpha, X.total_weight());
 }
 
 }  // namespace bhclust

@@ -122,7 +122,7 @@ template <class Family>
   explanation e;
   e.columns = separation(X, family, detail::leaves_below(t, l), detail::leaves_below(t, r), order);
   for (double& part : e.columns) part = -part;
-  const auto size = [&](index_t k) { return static_cast<double>(t.size(k)); };
+  const auto size = [&](index_t k) { return static_cast<double>(p.n_rows(t, k)); };
   e.prior = detail::log_gamma(size(node)) - std::log(p.alpha) - detail::log_gamma(size(l)) -
             detail::log_gamma(size(r));
   const auto log_r = [&](index_t k) {

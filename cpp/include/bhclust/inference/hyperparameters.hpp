@@ -70,8 +70,8 @@ template <class Family>
     expected_clusters += part.omegas();
     for (std::size_t i = 0; i < g.family.size(); ++i) g.family[i] += part.sum()[i];
   }
-  g.alpha =
-      expected_clusters / p.alpha - detail::digamma_ratio(p.alpha, static_cast<double>(t.leaves()));
+  g.alpha = expected_clusters / p.alpha -
+            detail::digamma_ratio(p.alpha, static_cast<double>(p.n_rows(t)));
   progress.finish();
   return g;
 }

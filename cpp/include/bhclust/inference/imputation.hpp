@@ -249,7 +249,7 @@ void fill_fresh(const tree& t, const tree_posterior& p, const table_view& X, con
   if (missing.rows().empty()) return;
   fresh_means<Model> means(model, fresh, layout, missing);
   thread_team team(n_threads);
-  const double total = static_cast<double>(t.leaves()) + p.alpha;
+  const double total = static_cast<double>(p.n_rows(t)) + p.alpha;
   const auto add = [&](double log_weight, const double* cluster, double log_marginal) {
     team.run(
         means.chunks(), [&](int, index_t c) { means.add(log_weight, cluster, log_marginal, c); },
@@ -261,7 +261,7 @@ void fill_fresh(const tree& t, const tree_posterior& p, const table_view& X, con
   for_each_node_statistics(t, X, model, [&](index_t k, const double* statistics) {
     const double omega = p.omega[static_cast<std::size_t>(k)];
     if (omega > 0.0) {
-      add(std::log(omega) + std::log(static_cast<double>(t.size(k)) / total), statistics,
+      add(std::log(omega) + std::log(static_cast<double>(p.n_rows(t, k)) / total), statistics,
           p.log_marginal[static_cast<std::size_t>(k)]);
     }
   });
@@ -344,6 +344,8 @@ template <class Family, class Finish>
     require_columns(X, *fresh);
     check_data(family, *fresh);
   }
+  require(fresh != nullptr || !X.grouped(),
+          "the leaves are groups of rows, whose cells are not known; give X_new");
   const table_view& rows = fresh == nullptr ? X : *fresh;
   const mean_layout layout(model);
   if (column != -1) require_levels(layout, column, X.columns());

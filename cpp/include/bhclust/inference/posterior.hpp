@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +39,21 @@ struct tree_posterior {
   std::vector<double> height;
   /// Lower bound of the DP mixture's log evidence (Heller & Ghahramani 2005, corollary 1), nats.
   double log_evidence_bound = 0.0;
+  /// Rows below each node, where leaves stand for several; empty where each is one row.
+  std::vector<index_t> rows{};
 
   /// p(k is one cluster | rows below k), in [0, 1].
   [[nodiscard]] double r(index_t node) const {
     return detail::sigmoid(log_odds[static_cast<std::size_t>(node)]);
+  }
+  /// Rows below a node of the tree.
+  [[nodiscard]] index_t n_rows(const tree& t, index_t node) const noexcept {
+    return rows.empty() ? t.size(node) : rows[static_cast<std::size_t>(node)];
+  }
+  /// All rows.
+  [[nodiscard]] index_t n_rows(const tree& t) const noexcept {
+    return rows.empty() ? t.leaves()
+                        : std::accumulate(rows.begin(), rows.begin() + t.leaves(), index_t{0});
   }
 };
 
@@ -55,6 +67,26 @@ namespace detail {
 
 /// About how many additions a node costs in the two passes below.
 inline constexpr index_t a_node_of_work = 100;
+
+/// Rows below each node; nothing where each leaf is one row.
+[[nodiscard]] inline std::vector<index_t> rows_of_nodes(const tree& t, const table_view& X) {
+  std::vector<index_t> rows;
+  if (!X.weighted()) return rows;
+  rows.reserve(static_cast<std::size_t>(t.nodes()));
+  for (index_t k = 0; k < t.nodes(); ++k) {
+    rows.push_back(t.is_leaf(k) ? X.weight(k)
+                                : rows[static_cast<std::size_t>(t.left(k))] +
+                                      rows[static_cast<std::size_t>(t.right(k))]);
+  }
+  return rows;
+}
+
+/// What w rows that join n others add to the log prior of the partition, over what they add as a
+/// cluster of their own but for log α: log n of one row.
+[[nodiscard]] inline double log_joining(index_t n, index_t w) noexcept {
+  return log_gamma_ratio(static_cast<double>(n), static_cast<double>(w)) -
+         log_gamma(static_cast<double>(w));
+}
 
 /// log α + lnΓ(n) + log p(X_k | H_k)
 [[nodiscard]] inline double log_one_cluster(double alpha, index_t size, double log_marginal) {
@@ -83,12 +115,12 @@ inline void climb(const tree& t, tree_posterior& p) {
   const auto at = [](index_t k) { return static_cast<std::size_t>(k); };
   p.log_tree.resize(at(t.nodes()));
   p.log_odds.resize(at(t.nodes()));
-  const log_gamma_of_sizes log_gamma_of(t.leaves());
+  const log_gamma_of_sizes log_gamma_of(p.n_rows(t));
   const double log_alpha = std::log(p.alpha);
   pacer pace;
   for (index_t k = 0; k < t.nodes(); ++k) {
     pace(a_node_of_work);
-    const double together = log_alpha + log_gamma_of(t.size(k)) + p.log_marginal[at(k)];
+    const double together = log_alpha + log_gamma_of(p.n_rows(t, k)) + p.log_marginal[at(k)];
     if (t.is_leaf(k)) {
       p.log_tree[at(k)] = together;
       p.log_odds[at(k)] = infinity;
@@ -154,8 +186,9 @@ inline void require_leaves(const tree& t, index_t rows) {
 
 }  // namespace detail
 
-/// The posterior of any tree over the rows of X. O(n · width) time on all threads; memory: 56 bytes
-/// a node, and some thousand clusters' statistics.
+/// The posterior of any tree over the rows of X, or over its groups (groups.hpp): then over the
+/// partitions of the rows that keep each group whole. O(n · width) time on all threads; memory: 56
+/// bytes a node, and some thousand clusters' statistics.
 template <class Family>
 [[nodiscard]] tree_posterior posterior(const tree& t, const table_view& X, const Family& family,
                                        const posterior_options& options = {}) {
@@ -171,11 +204,12 @@ template <class Family>
     return detail::marginal_visitor<model_of<Family>>(model, p.log_marginal);
   });
   for (auto& visitor : visitors) visitor.finish();
+  p.rows = detail::rows_of_nodes(t, X);
   detail::climb(t, p);
   detail::descend(t, p);
   for (const index_t root : t.roots())
     p.log_evidence_bound += p.log_tree[static_cast<std::size_t>(root)];
-  p.log_evidence_bound -= detail::log_gamma_ratio(p.alpha, static_cast<double>(t.leaves()));
+  p.log_evidence_bound -= detail::log_gamma_ratio(p.alpha, static_cast<double>(p.n_rows(t)));
   progress.finish();
   return p;
 }

@@ -31,6 +31,7 @@ inline void require_columns(const table_view& X, const table_view& fresh) {
     return "X_new has " + std::to_string(fresh.columns()) + " columns; the fitted X has " +
            std::to_string(X.columns());
   });
+  require(!fresh.grouped(), "X_new holds groups of rows; give rows");
 }
 
 inline constexpr index_t chunk_of_rows = 64;
@@ -98,7 +99,7 @@ template <class Family>
   detail::thread_team team(options.n_threads);
   std::vector<double> density(static_cast<std::size_t>(fresh.rows()),
                               -std::numeric_limits<double>::infinity());
-  const double total = static_cast<double>(t.leaves()) + p.alpha;
+  const double total = static_cast<double>(p.n_rows(t)) + p.alpha;
   const auto add = [&](double log_weight, const double* cluster, double log_marginal) {
     team.run(
         rows.chunks(),
@@ -117,7 +118,7 @@ template <class Family>
   detail::for_each_node_statistics(t, X, model, [&](index_t k, const double* statistics) {
     const double omega = p.omega[static_cast<std::size_t>(k)];
     if (omega > 0.0) {
-      add(std::log(omega) + std::log(static_cast<double>(t.size(k)) / total), statistics,
+      add(std::log(omega) + std::log(static_cast<double>(p.n_rows(t, k)) / total), statistics,
           p.log_marginal[static_cast<std::size_t>(k)]);
     }
   });
@@ -153,7 +154,7 @@ template <class Family>
     std::fill(one.begin(), one.end(), 0.0);
     model.observe(X.row(i), one.data());
     model.merge(clusters[c], one.data());
-    weight[static_cast<std::size_t>(c)] += 1.0;
+    weight[static_cast<std::size_t>(c)] += static_cast<double>(X.weight(i));
   }
   weight.push_back(alpha);
   for (index_t c = 0; c <= k; ++c) {

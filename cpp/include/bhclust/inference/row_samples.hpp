@@ -33,7 +33,7 @@ namespace detail {
   std::vector<double> up_to(static_cast<std::size_t>(t.nodes()));
   double sum = 0.0;
   for (index_t k = 0; k < t.nodes(); ++k) {
-    sum += p.omega[static_cast<std::size_t>(k)] * static_cast<double>(t.size(k));
+    sum += p.omega[static_cast<std::size_t>(k)] * static_cast<double>(p.n_rows(t, k));
     up_to[static_cast<std::size_t>(k)] = sum;
   }
   std::vector<index_t> nodes;
@@ -72,13 +72,20 @@ class samples_by_node {
   std::vector<index_t> first_, samples_;
 };
 
+/// A row of the table, drawn at random, for what a family takes as given.
+inline void take_given(const table_view& X, random_source& random, double* row) {
+  const auto given = static_cast<index_t>(random.uniform() * static_cast<double>(X.rows()));
+  const row_view some = X.row(given);
+  for (index_t c = 0; c < some.stored(); ++c) row[some.column(c)] = some.value(c);
+}
+
 }  // namespace detail
 
 /// `count` independent rows from the density of log_predictive: each joins a cluster of the
 /// posterior or opens a new one, and is drawn given the cluster's rows. What a family takes as
-/// given (the total of a multinomial row) is that of a row of X drawn at random. The same for a
-/// seed on every platform, up to the last digits of its logarithms. O(nodes · width), and what the
-/// draws cost.
+/// given (the total of a multinomial row) is that of a row of X drawn at random, and 0 where X
+/// holds groups. The same for a seed on every platform, up to the last digits of its logarithms.
+/// O(nodes · width), and what the draws cost.
 template <class Family>
 [[nodiscard]] row_samples sample_rows(const tree& t, const tree_posterior& p, const table_view& X,
                                       const Family& family, index_t count, std::uint64_t seed,
@@ -100,9 +107,7 @@ template <class Family>
   const auto draw = [&](index_t node, const double* statistics) {
     samples.for_each(node, [&](index_t s) {
       double* row = drawn.cells.data() + s * X.columns();
-      const auto given = static_cast<index_t>(random.uniform() * static_cast<double>(X.rows()));
-      const row_view some = X.row(given);
-      for (index_t c = 0; c < some.stored(); ++c) row[some.column(c)] = some.value(c);
+      if (!X.grouped()) take_given(X, random, row);
       model.sample(statistics, random, row);
       progress.tick();
     });
