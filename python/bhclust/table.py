@@ -24,6 +24,7 @@ __all__ = [
     "names_as_numbers",
     "refuse_other_forms",
     "rows_of",
+    "stacked",
 ]
 
 
@@ -74,6 +75,29 @@ def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
     kept = np.concatenate([np.arange(indptr[i], indptr[i + 1]) for i in rows])
     starts = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])
     return Table.csr(data[kept], indices[kept], starts, table.n_columns)
+
+
+def stacked(table: Table, below: Table, *, argument: str = "X_new") -> Table:
+    """Copy the rows of two tables to one; ``argument`` is what messages call the second."""
+    if below.n_columns != table.n_columns:
+        raise ValueError(
+            f"{argument} has {below.n_columns} columns; the rows before have {table.n_columns}"
+        )
+    if below.is_sparse != table.is_sparse:
+        forms = ("dense", "sparse")
+        raise TypeError(
+            f"{argument} is {forms[below.is_sparse]} and the rows before are "
+            f"{forms[table.is_sparse]}; give both in one form"
+        )
+    if not table.is_sparse:
+        return Table.dense(_sealed(np.concatenate([table.arrays, below.arrays])))
+    (data, indices, indptr), more = table.arrays, below.arrays
+    return Table.csr(
+        np.concatenate([data, more[0]]),
+        np.concatenate([indices, more[1]]),
+        np.concatenate([indptr, indptr[-1] + more[2][1:]]),
+        table.n_columns,
+    )
 
 
 def column_names(X: Any) -> list[str] | None:
