@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from bhclust._core import Tree, __version__
     from bhclust._lambda import lambda_heuristic
     from bhclust._report import report
-    from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc, refine
+    from bhclust.algorithms import (
+        bayes_kmeans_bhc,
+        bhc,
+        forget,
+        insert,
+        randomized_bhc,
+        rbhc,
+        refine,
+    )
     from bhclust.approximation import ApproximationLoss, approximation_loss
     from bhclust.estimation import Estimate, estimate
     from bhclust.estimators import BHC, RBHC
@@ -75,7 +83,9 @@ __all__ = [
     "estimate",
     "exact_log_evidence",
     "export",
+    "forget",
     "hurdle",
+    "insert",
     "io",
     "lambda_heuristic",
     "learn",
@@ -103,6 +113,8 @@ _PLACES = {
     "algorithms": (
         "bayes_kmeans_bhc",
         "bhc",
+        "forget",
+        "insert",
         "randomized_bhc",
         "rbhc",
         "refine",

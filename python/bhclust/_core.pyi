@@ -41,10 +41,12 @@ __all__: list[str] = [
     "dendrogram_purity",
     "exact_log_evidence",
     "explain",
+    "forget",
     "gradient_of_evidence",
     "greedy_bhc",
     "impute",
     "impute_levels",
+    "insert",
     "instruction_set",
     "labels_of",
     "linkage_heights",
@@ -1064,6 +1066,7 @@ def explain(
     node: typing.SupportsInt | typing.SupportsIndex,
     order: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
 ) -> tuple: ...
+def forget(tree: Tree, rows: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> Tree: ...
 def gradient_of_evidence(
     tree: Tree, posterior: TreePosterior, table: Table, family: Family, progress: typing.Any
 ) -> tuple: ...
@@ -1093,6 +1096,16 @@ def impute_levels(
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> numpy.ndarray: ...
+def insert(
+    tree: Tree,
+    table: Table,
+    family: Family,
+    alpha: typing.SupportsFloat | typing.SupportsIndex,
+    everywhere: bool,
+    rotate: bool,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> Tree: ...
 def instruction_set() -> str:
     """
     Compiled for.

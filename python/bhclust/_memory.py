@@ -76,6 +76,10 @@ def _refine(family: Family, n: int, d: int, **_: int) -> int:
     return n * (300 + 2 * 8 * _width(family, d))
 
 
+def _insert(family: Family, n: int, d: int, *, n_new: int, **_: int) -> int:
+    return (n + n_new) * (430 + 8 * d + 2 * 8 * _width(family, d))
+
+
 def _learn(family: Family, n: int, d: int, **_: int) -> int:
     return 2 * _bhc(family, n, d) + _posterior(family, n, d)
 
@@ -133,6 +137,7 @@ ALGORITHMS: dict[str, Callable[..., int]] = {
     "coclustering": _coclustering,
     "learn": _learn,
     "refine": _refine,
+    "insert": _insert,
     "sample_partitions": _sample_partitions,
     "predict": _predict,
 }

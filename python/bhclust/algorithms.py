@@ -22,10 +22,18 @@ from bhclust.options import (
     check_threads,
     shown,
 )
-from bhclust.table import as_leaves
+from bhclust.table import as_leaves, column_names, in_form_of, stacked
 from bhclust.trees import as_tree
 
-__all__ = ["bayes_kmeans_bhc", "bhc", "randomized_bhc", "rbhc", "refine"]
+__all__ = [
+    "bayes_kmeans_bhc",
+    "bhc",
+    "forget",
+    "insert",
+    "randomized_bhc",
+    "rbhc",
+    "refine",
+]
 
 
 def bhc(
@@ -235,7 +243,7 @@ def bayes_kmeans_bhc(
         model,
         check_alpha(alpha),
         0 if n_seeds is None else check_count("n_seeds", n_seeds),
-        _rows_named("seeds", seeds),
+        np.empty(0, dtype=np.int64) if seeds is None else _rows_named("seeds", seeds),
         bool(merge),
         check_count("exact_rows", exact_rows, 2),
         check_seed("random_state", random_state),
@@ -245,14 +253,10 @@ def bayes_kmeans_bhc(
 
 
 def _rows_named(name: str, rows: Any) -> NDArray[np.int64]:
-    """Numbers of rows, which the core checks against the table; None is none."""
-    if rows is None:
-        return np.empty(0, dtype=np.int64)
+    """Numbers of rows, which the core checks against the table."""
     numbers = np.asarray(rows)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
-        raise ValueError(
-            f"{name} is {shown(rows)}; it must be a list of row numbers, or None to draw them"
-        )
+        raise ValueError(f"{name} is {shown(rows)}; it must be a list of row numbers")
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
@@ -383,3 +387,115 @@ def refine(
         seconds,
         progress,
     )
+
+
+def insert(
+    tree: Tree | str | Any,
+    X: Any,
+    X_new: Any,
+    family: Family | str | None = None,
+    *,
+    alpha: float = 1.0,
+    everywhere: bool = False,
+    rotate: bool = True,
+    n_threads: int | None = None,
+    max_memory: float | str | None = None,
+    progress: Progress | None = None,
+) -> Tree:
+    """Put new rows into a tree, one after another, where the evidence rises most.
+
+    Each becomes the sibling of a node. All places at or above the clusters of the most probable
+    partition are compared exactly, by the evidence of the whole tree with the row there. Inside the
+    (at most four) clusters that the row fits best, only those along the likeliest way down are.
+    Then neighbouring subtrees about the new leaf are interchanged while that raises the evidence.
+
+    Parameters
+    ----------
+    tree : Tree, linkage matrix of shape (n - 1, 4), or Newick text
+        Of the rows of X.
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
+    X_new : like X, of shape (n_new, n_columns)
+        In an order that means nothing: early rows shape the tree for later ones. Rows beside
+        Statistics become groups of one row each.
+    family : Family or str
+        The model, or an alias whose defaults are then taken from X. None: that of Statistics.
+    alpha : float
+        Concentration of the Dirichlet process, above 0.
+    everywhere : bool
+        Look at every place for every row: one marginal likelihood a node of the tree.
+    rotate : bool
+        Whether interchanges are made.
+    n_threads : int, optional
+        None: all cores. The tree does not depend on it.
+    max_memory : int or str, optional
+        Bytes beyond X, or text such as ``"2 GB"``: what would take more is refused before it
+        starts; None: what the machine has. `bhclust.estimate` tells.
+    progress : callable, optional
+        Called with (done, total); an exception raised in it ends the work.
+
+    Returns
+    -------
+    Tree
+        Over the rows of X and then those of X_new, with as many roots as the tree had; `Tree.log_d`
+        holds log d of each merge.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the argument, or the row, column and value that the family does not take.
+
+    Notes
+    -----
+    A call takes one pass over the tree, O(n · width), then for each row 2 marginal likelihoods a
+    cluster, some hundreds more whatever the shape of the tree, and one for each node above the
+    row's place.
+    """
+    grown = as_tree(tree)
+    before, after = column_names(X), column_names(X_new)
+    if before is not None and after is not None and before != after:
+        raise ValueError(f"X_new has the columns {after!r}; X has {before!r}, in that order")
+    table, new = as_leaves(X), as_leaves(X_new, argument="X_new")
+    model = resolve_family(family, X)
+    if grown.n_leaves != table.n_rows:
+        raise ValueError(
+            f"the tree has {grown.n_leaves} leaves and X has {table.n_rows} rows; they must be the "
+            "same rows"
+        )
+    for name, value in (("everywhere", everywhere), ("rotate", rotate)):
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name} must be True or False, not {shown(value)}")
+    check_table_memory(max_memory, "insert", model, table, n_new=new.n_rows)
+    model._check(new)
+    rows = stacked(table, in_form_of(table, new, model))
+    return _core.insert(
+        grown,
+        rows,
+        model,
+        check_alpha(alpha),
+        bool(everywhere),
+        bool(rotate),
+        check_threads(n_threads),
+        progress,
+    )
+
+
+def forget(tree: Tree | str | Any, rows: Any) -> Tree:
+    """Take rows out of a tree; what of the others was joined stays joined.
+
+    Parameters
+    ----------
+    tree : Tree, linkage matrix of shape (n - 1, 4), or Newick text
+    rows : array-like of int
+        The numbers of the rows to take out, each once, and not all.
+
+    Returns
+    -------
+    Tree
+        Over the rows kept, numbered anew in their order, without costs. `posterior` scores it anew
+        from their cells, so nothing is lost by subtraction.
+
+    Notes
+    -----
+    O(n). A root whose rows are all taken out is gone.
+    """
+    return _core.forget(as_tree(tree), _rows_named("rows", rows))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._memory import ALGORITHMS, bytes_needed
-from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc, refine
+from bhclust.algorithms import bayes_kmeans_bhc, bhc, insert, randomized_bhc, rbhc, refine
 from bhclust.families import aliases, resolve_family
 from bhclust.inference import posterior
 from bhclust.learning import learn
@@ -83,11 +83,11 @@ def estimate(
     family : Family or str
         None: that of the statistics.
     algorithm : {"bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "bounds", \
-"coclustering", "learn", "refine", "sample_partitions", "predict"}
+"coclustering", "learn", "refine", "insert", "sample_partitions", "predict"}
         "bounds" is `Posterior.log_evidence_bound` by relocations, "coclustering" that of all pairs,
         "learn" and "refine" are with their defaults, "predict" is `Posterior.predict_log_proba`.
     n_new : int, optional
-        New rows to predict; None: as many as X has.
+        New rows to predict or to insert; None: as many as X has.
     n_samples : int
         Partitions to sample.
     n_clusters : int
@@ -131,7 +131,8 @@ def estimate(
         n_clusters=clusters,
     )
     trial = _Trial(algorithm, model, rows, n_threads)
-    seconds = trial.seconds(count if algorithm == "predict" else n)
+    rows_of_trial = {"predict": count, "insert": (n + count) // 2}
+    seconds = trial.seconds(rows_of_trial.get(algorithm, n))
     if algorithm == "sample_partitions":
         seconds *= samples
     return Estimate(algorithm, needed, (seconds / DOUBT, seconds * DOUBT))
@@ -223,6 +224,9 @@ class _Trial:
             return lambda: rbhc(rows, family, n_threads=threads)
         if self.algorithm == "learn":
             return lambda: learn(rows, family, n_threads=threads)
+        if self.algorithm == "insert":
+            early = bhc(rows, family, n_threads=threads)
+            return lambda: insert(early, rows, rows, family, n_threads=threads)
         tree = _balanced(rows.n_rows)
         if self.algorithm == "posterior":
             return lambda: posterior(tree, rows, family)

@@ -16,7 +16,7 @@ from bhclust._frames import frame_names, is_frame, rows_of
 from bhclust._lambda import lambda_heuristic
 from bhclust._memory import check_table_memory
 from bhclust._written import Form, filled
-from bhclust.algorithms import rbhc
+from bhclust.algorithms import forget, rbhc
 from bhclust.columns import ColumnCoder, naming
 from bhclust.families import aliases, resolve_family
 from bhclust.growth import GROWTHS, growths
@@ -28,10 +28,12 @@ from bhclust.options import (
     check_choice,
     check_cut,
     check_number,
+    check_threads,
     check_weights,
 )
 from bhclust.statistics import Statistics, checked_statistics
-from bhclust.table import as_table, column_names
+from bhclust.table import as_table, column_names, in_form_of, stacked
+from bhclust.table import rows_of as rows_of_table
 
 __all__ = ["BHC", "RBHC"]
 
@@ -53,6 +55,9 @@ class _TreeClusterer:
     family_: Family
     log_evidence_: float
     n_features_in_: int
+
+    #: Whether leaves of the tree are repeated rows of X; estimators pickled long ago do not say.
+    _weighted = False
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -127,7 +132,7 @@ class _TreeClusterer:
     ) -> None:
         """Keep what was fitted; ``leaves`` are the labels of the tree's leaves."""
         labels = leaves if rows.leaves is None else rows.labels(leaves)
-        self._restore(layout, found, leaves, labels)
+        self._restore(layout, found, leaves, labels, weighted=rows.leaves is not None)
         if rows.unseen is not None:
             # As if these rows were not there, so they may have levels that the others have not.
             table = self._new_table(rows.unseen, unknown_is_missing=True)
@@ -139,8 +144,11 @@ class _TreeClusterer:
         found: Posterior,
         leaves: NDArray[np.int64],
         labels: NDArray[np.int64],
+        *,
+        weighted: bool = False,
     ) -> None:
         self._layout = layout
+        self._weighted = weighted
         self.n_features_in_ = layout.n_columns
         self._set_or_remove(
             "feature_names_in_",
@@ -532,8 +540,7 @@ class BHC(_TreeClusterer):
         check_cut(self.rule, self.threshold, self.n_clusters, table.n_rows)
         with naming(layout.keys):
             found = self._posterior(table, family, alpha, layout)
-        labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
-        self._keep(layout, found, labels, rows)
+        self._keep(layout, found, self._cut(found), rows)
         return self
 
     def fit_statistics(self, statistics: Statistics) -> BHC:
@@ -567,6 +574,71 @@ class BHC(_TreeClusterer):
         labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
         self._keep_groups(statistics, found, labels)
         return self
+
+    def _cut(self, found: Posterior) -> NDArray[np.int64]:
+        return found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
+
+    def partial_fit(self, X: Any, y: Any = None) -> BHC:
+        """Put more rows into the tree; the first call is `fit`, or was `fit_statistics`.
+
+        Each row goes where the evidence rises most (`bhclust.insert`). Columns, hyperparameters and
+        ``alpha`` stay as the first call found them, so that should be one of many rows, and a level
+        of a column that they have not is refused; `fit` all rows again, now and then, to learn
+        anew. Attributes are then those of all rows, in the order they came; clusters may get other
+        numbers.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR matrix of shape (n_new, n_columns)
+        y : ignored
+        """
+        if not hasattr(self, "posterior_"):
+            return self.fit(X)
+        self._refuse_weights("partial_fit")
+        table = self._new_table(X)
+        with naming(self._layout.keys):
+            self.family_._check(table)
+            before = self.posterior_._table
+            check_table_memory(
+                self.max_memory, "insert", self.family_, before, n_new=table.n_rows
+            )
+            rows = stacked(before, in_form_of(before, table, self.family_))
+            alpha, threads = self.posterior_.alpha, check_threads(self.n_threads)
+            grown = _core.insert(
+                self.tree_, rows, self.family_, alpha, False, True, threads, self.progress
+            )
+        self._replace(grown, rows)
+        return self
+
+    def forget(self, rows: Any) -> BHC:
+        """Take rows out, as if they had never come (`bhclust.forget`).
+
+        Hyperparameters stay as they were found with them.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Their numbers, which are places in ``labels_``. Those kept are numbered anew.
+        """
+        self._check_fitted()
+        self._refuse_weights("forget")
+        smaller = forget(self.tree_, rows)
+        check_cut(self.rule, self.threshold, self.n_clusters, smaller.n_leaves)
+        kept = np.delete(np.arange(self.tree_.n_leaves), np.asarray(rows))
+        self._replace(smaller, rows_of_table(self.posterior_._table, kept))
+        return self
+
+    def _replace(self, tree: Tree, table: Table) -> None:
+        """Keep another tree, of another table of the same columns."""
+        found = posterior(tree, table, self.family_, alpha=self.posterior_.alpha)
+        labels = self._cut(found)
+        self._restore(self._layout, found, labels, labels)
+
+    def _refuse_weights(self, call: str) -> None:
+        if self._weighted:
+            raise ValueError(
+                f"{call} needs a fit without sample_weight: rows of the tree are then rows of X"
+            )
 
     def _posterior(
         self, table: Table, family: Family, alpha: float | None, layout: _Layout

@@ -326,6 +326,7 @@ def _estimator_meta(est: Any, arrays: Arrays) -> dict[str, Any]:
         "parameters": {name: _scalar(value, name) for name, value in parameters.items()},
         "layout": _layout_meta(est._layout, arrays),
         "lam": getattr(est, "lam_", None),
+        "weighted": est._weighted,
     }
 
 
@@ -464,7 +465,9 @@ def _model(meta: Mapping[str, Any], arrays: Arrays, size: int) -> Any:
     labels = _labels(arrays["labels"])
     if not labels.size or labels.max() > leaves.max():
         raise ValueError("its labels are not those of its tree")
-    est._restore(layout, post, leaves, labels)
+    # The first files do not say.
+    weighted = bool(meta.get("weighted", not np.array_equal(labels, leaves)))
+    est._restore(layout, post, leaves, labels, weighted=weighted)
     if kind == "RBHC":
         est.lam_ = float(meta["lam"])
     return est

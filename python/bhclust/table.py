@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bhclust._core import Table
+from bhclust._core import Family, Table
 from bhclust._frames import frame_column, frame_names, is_frame
 from bhclust.options import shown
 from bhclust.statistics import Statistics
@@ -27,6 +27,7 @@ __all__ = [
     "names_as_numbers",
     "refuse_other_forms",
     "rows_of",
+    "stacked",
 ]
 
 
@@ -66,11 +67,11 @@ def as_table(X: Any, *, argument: str = "X") -> Table:
     return Table.dense(_cells(X, argument))
 
 
-def as_leaves(X: Any) -> Table:
+def as_leaves(X: Any, *, argument: str = "X") -> Table:
     """As `as_table`, for what takes groups of rows as well: Statistics."""
     if isinstance(X, Statistics):
         return X._table
-    return X if isinstance(X, Table) else as_table(X)
+    return X if isinstance(X, Table) else as_table(X, argument=argument)
 
 
 def kept(table: Table) -> Table:
@@ -92,6 +93,45 @@ def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
     kept = np.concatenate([np.arange(indptr[i], indptr[i + 1]) for i in rows])
     starts = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])
     return Table.csr(data[kept], indices[kept], starts, table.n_columns)
+
+
+def in_form_of(table: Table, below: Table, family: Family) -> Table:
+    """Rows as groups of one each, should the table be of groups."""
+    if not table.is_grouped or below.is_grouped:
+        return below
+    return family.statistics(below)._table
+
+
+def stacked(table: Table, below: Table, *, argument: str = "X_new") -> Table:
+    """Copy the rows of two tables to one; ``argument`` is what messages call the second."""
+    if below.is_grouped and not table.is_grouped:
+        raise TypeError(
+            f"{argument} is Statistics and the rows before are rows; give both as Statistics"
+        )
+    if below.n_columns != table.n_columns:
+        raise ValueError(
+            f"{argument} has {below.n_columns} columns; the rows before have {table.n_columns}"
+        )
+    if below.is_sparse != table.is_sparse:
+        forms = ("dense", "sparse")
+        raise TypeError(
+            f"{argument} is {forms[below.is_sparse]} and the rows before are "
+            f"{forms[table.is_sparse]}; give both in one form"
+        )
+    if table.is_grouped:
+        values, weights = (
+            np.concatenate(pair) for pair in zip(table.arrays, below.arrays, strict=True)
+        )
+        return Table.groups(values, weights, table.n_columns)
+    if not table.is_sparse:
+        return Table.dense(_sealed(np.concatenate([table.arrays, below.arrays])))
+    (data, indices, indptr), more = table.arrays, below.arrays
+    return Table.csr(
+        np.concatenate([data, more[0]]),
+        np.concatenate([indices, more[1]]),
+        np.concatenate([indptr, indptr[-1] + more[2][1:]]),
+        table.n_columns,
+    )
 
 
 def column_names(X: Any) -> list[str] | None:

@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include <bhclust/algorithm/bayes_kmeans.hpp>
 #include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/insert.hpp>
 #include <bhclust/algorithm/randomized.hpp>
 #include <bhclust/algorithm/refine.hpp>
 #include <bhclust/algorithm/relaxed.hpp>
@@ -69,6 +70,18 @@ tree refined(const tree& t, const held_table& table, const held_family& family, 
   return refine(t, table.view, family.over(table.view), options);
 }
 
+tree inserted(const tree& t, const held_table& table, const held_family& family, double alpha,
+              bool everywhere, bool rotate, int n_threads, py::object progress) {
+  const insert_options options{alpha, everywhere, rotate, n_threads,
+                               progress_of(std::move(progress))};
+  const py::gil_scoped_release free;
+  return insert(t, table.view, family.over(table.view), options);
+}
+
+tree forgotten(const tree& t, const row_array& rows) {
+  return forget(t, {rows.data(), rows.size()});
+}
+
 }  // namespace
 
 void register_algorithms(py::module_& m) {
@@ -83,6 +96,10 @@ void register_algorithms(py::module_& m) {
          py::arg("subset"), py::arg("seed"), py::arg("n_threads"), py::arg("progress"));
   define(m, "refine", &refined, py::arg("tree"), py::arg("table"), py::arg("family"),
          py::arg("alpha"), py::arg("max_regrafts"), py::arg("max_seconds"), py::arg("progress"));
+  define(m, "insert", &inserted, py::arg("tree"), py::arg("table"), py::arg("family"),
+         py::arg("alpha"), py::arg("everywhere"), py::arg("rotate"), py::arg("n_threads"),
+         py::arg("progress"));
+  define(m, "forget", &forgotten, py::arg("tree"), py::arg("rows"));
 }
 
 }  // namespace bhclust::python

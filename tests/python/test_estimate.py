@@ -44,6 +44,8 @@ def prepared(X):
         return lambda: bhclust.posterior(tree, X, family)
     if algorithm == "refine":
         return lambda: bhclust.refine(tree, X, family, max_regrafts=10)
+    if algorithm == "insert":
+        return lambda: bhclust.insert(tree, X, X, family)
     found = bhclust.posterior(tree, X, family)
     if algorithm == "bounds":
         return lambda: found.log_evidence_bound("relocations")
@@ -84,6 +86,7 @@ CALLS = [
     ("predict", "gaussian-diag", 20000, 8),
     ("predict", "gaussian", 10000, 8),
     ("refine", "gaussian-diag", 3000, 16),
+    ("insert", "gaussian-diag", 2000, 16),
     ("learn", "bernoulli", 1200, 16),
     ("bayes_kmeans_bhc", "gaussian-diag", 10000, 8),
     ("bayes_kmeans_bhc", "bernoulli", 10000, 32),
@@ -145,7 +148,16 @@ def test_every_algorithm_is_measured() -> None:
 
 @pytest.mark.parametrize(
     "algorithm",
-    ["bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "predict", "coclustering"],
+    [
+        "bhc",
+        "rbhc",
+        "bayes_kmeans_bhc",
+        "randomized_bhc",
+        "posterior",
+        "predict",
+        "coclustering",
+        "insert",
+    ],
 )
 def test_estimates_of_tables_and_shapes(algorithm: str) -> None:
     X = np.random.default_rng(0).normal(size=(300, 3))
@@ -211,6 +223,7 @@ def test_calls_beyond_the_limit_are_refused_before_they_start() -> None:
         "bhc": lambda: bhclust.bhc(X, "gaussian", **tight),
         "rbhc": lambda: bhclust.rbhc(X, "gaussian-spherical", **tight),
         "refine": lambda: bhclust.refine(tree, X, "gaussian-diag", **tight),
+        "insert": lambda: bhclust.insert(tree, X, X[:9], "gaussian-diag", **tight),
         "posterior": lambda: bhclust.posterior(tree, X, "gaussian-diag", **tight),
         "bayes_kmeans_bhc": lambda: bhclust.bayes_kmeans_bhc(X, "gaussian-diag", **tight),
         "randomized_bhc": lambda: bhclust.randomized_bhc(X, "gaussian-diag", **tight),

@@ -4,6 +4,7 @@
 
 #include <bhclust/algorithm/bayes_kmeans.hpp>
 #include <bhclust/algorithm/greedy.hpp>
+#include <bhclust/algorithm/insert.hpp>
 #include <bhclust/algorithm/randomized.hpp>
 #include <bhclust/algorithm/refine.hpp>
 #include <bhclust/algorithm/relaxed.hpp>

@@ -54,7 +54,7 @@ class interchange {
       for (const index_t k : tree_.postorder()) {
         if (tree_.is_leaf(k)) continue;
         tree_.update_log_t(k);
-        while (improve(k)) {
+        while (improve(k) >= 0) {
           changed = true;
           ++moves;
         }
@@ -64,26 +64,28 @@ class interchange {
     return moves;
   }
 
- private:
-  struct candidate {
-    index_t opened = -1, kept = -1, moved = -1, other = -1;
-    double log_t = 0.0;  ///< of the two children together
-  };
-
-  bool improve(index_t k) {
+  /// The best interchange below k, whose log p̃_T must be up to date: the child of k that was made
+  /// of other rows, or -1 where nothing rises.
+  index_t improve(index_t k) {
     const double now = tree_.log_t(tree_.left(k)) + tree_.log_t(tree_.right(k));
     candidate best;
     best.log_t = now;
     consider(tree_.left(k), tree_.right(k), best);
     consider(tree_.right(k), tree_.left(k), best);
-    if (best.opened < 0 || !rises(best.log_t, now)) return false;
+    if (best.opened < 0 || !rises(best.log_t, now)) return -1;
     // the opened child is reused for moved ∪ other
     tree_.set_children(best.opened, best.moved, best.other);
     tree_.update(best.opened);
     tree_.set_children(k, best.kept, best.opened);
     tree_.update_log_t(k);
-    return true;
+    return best.opened;
   }
+
+ private:
+  struct candidate {
+    index_t opened = -1, kept = -1, moved = -1, other = -1;
+    double log_t = 0.0;  ///< of the two children together
+  };
 
   void consider(index_t opened, index_t other, candidate& best) {
     if (tree_.is_leaf(opened)) return;

@@ -17,26 +17,24 @@ namespace bhclust::detail {
 
 /// Nodes keep their numbers while links change: 0 … n-1 are leaves, the rest inner nodes, whose
 /// order says nothing. Each knows its parent, children, size in rows, statistics, log p̃_H and log
-/// p̃_T.
+/// p̃_T. Rows of the table beyond the tree's leaves are leaves that hang nowhere yet.
 template <class Model>
 class mutable_tree {
  public:
   mutable_tree(const tree& t, const table_view& X, const Model& model, double alpha)
-      : leaves_(t.leaves()), model_(model), alpha_(alpha), statistics_(model.width()) {
-    for (index_t k = 0; k < t.nodes(); ++k) {
-      parent_.push_back(t.parent(k));
-      left_.push_back(t.is_leaf(k) ? -1 : t.left(k));
-      right_.push_back(t.is_leaf(k) ? -1 : t.right(k));
-      size_.push_back(t.is_leaf(k) ? X.weight(k) : 0);
-      log_h_.push_back(0.0);
-      log_t_.push_back(0.0);
-      double* own = statistics_.append();
-      if (t.is_leaf(k)) {
-        model_.observe(X.row(k), own);
-        log_h_.back() = log_t_.back() = log_one(k);
-      } else {
-        update(k);
-      }
+      : leaves_(X.rows()), model_(model), alpha_(alpha), statistics_(model.width()) {
+    statistics_.reserve(2 * leaves_ - 1);
+    const auto name = [&](index_t k) { return k < t.leaves() ? k : k + leaves_ - t.leaves(); };
+    for (index_t i = 0; i < leaves_; ++i) {
+      append_node();
+      size_[at(i)] = X.weight(i);
+      model_.observe(X.row(i), statistics_[i]);
+      log_h_[at(i)] = log_t_[at(i)] = log_one(i);
+    }
+    for (index_t k = t.leaves(); k < t.nodes(); ++k) {
+      const index_t own = append_node();
+      set_children(own, name(t.left(k)), name(t.right(k)));
+      update(own);
     }
   }
 
@@ -53,6 +51,8 @@ class mutable_tree {
   [[nodiscard]] index_t size(index_t k) const noexcept { return size_[at(k)]; }
   [[nodiscard]] double log_h(index_t k) const noexcept { return log_h_[at(k)]; }
   [[nodiscard]] double log_t(index_t k) const noexcept { return log_t_[at(k)]; }
+
+  [[nodiscard]] const double* statistics(index_t k) const noexcept { return statistics_[k]; }
 
   /// log p̃_H of the union of two disjoint nodes: one marginal likelihood.
   [[nodiscard]] double log_h_of_union(index_t a, index_t b) {
@@ -74,6 +74,15 @@ class mutable_tree {
     parent_[at(after)] = up;
     if (up < 0) return;
     (left(up) == before ? left_ : right_)[at(up)] = after;
+  }
+
+  /// A new node with the children `place` and `leaf` where `place` was; those above know nothing of
+  /// it yet. The node.
+  index_t insert_above(index_t place, index_t leaf) {
+    const index_t made = append_node();
+    replace(place, made);
+    set_children(made, place, leaf);
+    return made;
   }
 
   /// Statistics and probabilities of an inner node from its children's.
@@ -114,17 +123,29 @@ class mutable_tree {
     return order;
   }
 
-  [[nodiscard]] tree finish() const {
-    tree_builder grown(leaves_);
+  /// With log d of each merge or without costs.
+  [[nodiscard]] tree finish(cost_kind costs = cost_kind::none) const {
+    tree_builder grown(leaves_, costs);
     std::vector<index_t> name(parent_.size());
     for (const index_t k : postorder()) {
-      name[at(k)] = is_leaf(k) ? k : grown.join(name[at(left(k))], name[at(right(k))]);
+      name[at(k)] = is_leaf(k) ? k : grown.join(name[at(left(k))], name[at(right(k))], log_d(k));
     }
     return std::move(grown).finish();
   }
 
  private:
   [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
+  [[nodiscard]] double log_d(index_t k) const {
+    return (log_t(left(k)) + log_t(right(k))) - log_h(k);
+  }
+  index_t append_node() {
+    statistics_.append();
+    for (auto* links : {&parent_, &left_, &right_}) links->push_back(-1);
+    size_.push_back(1);
+    log_h_.push_back(0.0);
+    log_t_.push_back(0.0);
+    return nodes() - 1;
+  }
   [[nodiscard]] double log_one(index_t k) {
     pace_(model_.width() * model_.width());
     return log_one_cluster(alpha_, size(k), model_.log_marginal(statistics_[k]));

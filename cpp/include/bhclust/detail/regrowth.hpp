@@ -2,6 +2,7 @@
 /// The part of a tree above its most probable clusters, grown anew by greedy BHC.
 #pragma once
 
+#include <bhclust/detail/likeliest_clusters.hpp>
 #include <bhclust/detail/mutable_tree.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -23,12 +24,12 @@ namespace bhclust::detail {
 template <class Model>
 class regrowth {
  public:
-  explicit regrowth(mutable_tree<Model>& t) : tree_(t) {}
+  explicit regrowth(mutable_tree<Model>& t) : tree_(t), clusters_of_(t) {}
 
   /// Roots with more clusters than `most` are left alone, and so are those whose log p̃_T would
   /// fall by more than rounding.
   void run(index_t most, progress_meter& progress) {
-    mark_clusters();
+    clusters_of_.mark_all();
     for (index_t k = 0; k < tree_.nodes(); ++k) {
       if (tree_.parent(k) < 0) improve(k, most, progress);
     }
@@ -43,19 +44,6 @@ class regrowth {
   };
 
   [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
-
-  /// One cluster beats the best partition of the children where its log p̃_H is at least theirs.
-  void mark_clusters() {
-    best_.assign(at(tree_.nodes()), 0.0);
-    whole_.assign(at(tree_.nodes()), true);
-    for (const index_t k : tree_.postorder()) {
-      best_[at(k)] = tree_.log_h(k);
-      if (tree_.is_leaf(k)) continue;
-      const double apart = best_[at(tree_.left(k))] + best_[at(tree_.right(k))];
-      whole_[at(k)] = tree_.log_h(k) >= apart;
-      best_[at(k)] = std::max(best_[at(k)], apart);
-    }
-  }
 
   void improve(index_t root, index_t most, progress_meter& progress) {
     collect(root);
@@ -80,7 +68,7 @@ class regrowth {
     while (!pending.empty()) {
       const index_t k = pending.back();
       pending.pop_back();
-      if (whole_[at(k)]) {
+      if (clusters_of_.whole(k)) {
         found.push_back(k);
         continue;
       }
@@ -142,8 +130,7 @@ class regrowth {
   }
 
   mutable_tree<Model>& tree_;
-  std::vector<double> best_;
-  std::vector<bool> whole_;
+  likeliest_clusters<Model> clusters_of_;
   std::vector<cluster> clusters_;
   std::vector<index_t> freed_;
 };
