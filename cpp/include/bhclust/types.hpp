@@ -72,6 +72,7 @@ class row_view {
   [[nodiscard]] bool sparse() const noexcept { return indices_ != nullptr; }
   /// Number of stored cells: columns() of a dense row.
   [[nodiscard]] index_t stored() const noexcept { return stored_; }
+  [[nodiscard]] const double* values() const noexcept { return values_; }
   /// Value and column of the k-th stored cell.
   [[nodiscard]] double value(index_t k) const noexcept { return values_[k]; }
   [[nodiscard]] index_t column(index_t k) const noexcept { return sparse() ? indices_[k] : k; }
