@@ -75,3 +75,46 @@ TEST_CASE("lanes: log to a unit in the last place over all normal numbers") {
   }
   CHECK(found[0] == 0.0);
 }
+
+TEST_CASE("lanes: exp to a unit in the last place, down to 0") {
+  std::mt19937_64 random(6);
+  double worst = 0.0;
+  for (int round = 0; round < 60000; ++round) {
+    eight x{};
+    for (double& v : x) {
+      const double share = std::ldexp(static_cast<double>(random() >> 11U), -53);
+      v = round % 3 == 0 ? 1400.0 * share - 700.0 : round % 3 == 1 ? -share : -40.0 * share;
+    }
+    const auto found = values(exp(lanes::load(x.data())));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const long double wanted = expl(x[i]);
+      const auto size = static_cast<double>(wanted);
+      const double unit = std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
+      worst = std::max(worst, std::fabs(static_cast<double>(found[i] - wanted)) / unit);
+    }
+  }
+  CHECK(worst < 1.0);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const eight ends{0.0, -0.0, -720.0, -744.0, -746.0, -800.0, -1e300, -infinity};
+  const auto found = values(exp(lanes::load(ends.data())));
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    CHECK(std::fabs(found[i] - std::exp(ends[i])) <= 1e-15 * std::exp(ends[i]) + 5e-324);
+  }
+}
+
+TEST_CASE("lanes: log1p to small relative error") {
+  const eight x{0.0, 1e-300, 1e-17, 3e-9, 0.1, 1.0, 7.5, 1e300};
+  const auto found = values(log1p(lanes::load(x.data())));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CHECK(std::fabs(found[i] - std::log1p(x[i])) <= 4e-16 * std::log1p(x[i]));
+  }
+}
+
+TEST_CASE("lanes: sums, products and choices") {
+  const eight n{0.0, 1.0, -0.0, 2.0, 0.0, 3.0, 4.0, 0.0};
+  const auto chosen = values(where_zero(lanes::load(n.data()), lanes::all(1.5), lanes::all(2.5)));
+  for (std::size_t i = 0; i < n.size(); ++i) CHECK(chosen[i] == (n[i] == 0.0 ? 1.5 : 2.5));
+  const eight x{1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0};
+  CHECK(sum_of(lanes::load(x.data())) == 36.0);
+  CHECK(product_of(lanes::load(x.data())) == 40320.0);
+}

@@ -47,7 +47,7 @@ TEST_CASE("statistics walk: the separate subtrees are disjoint and neither large
       if (apart.has(k)) {
         CHECK(t.size(k) <= 256);
         CHECK(t.size(k) >= 32);
-        CHECK(apart.roots()[apart.number_of(k)] == k);
+        CHECK(apart.roots()[at(apart.number_of(k))] == k);
       }
     }
   }
@@ -87,37 +87,57 @@ TEST_CASE("statistics walk: gradients and relocations do not depend on the threa
   });
 }
 
-TEST_CASE("NormalInverseGamma: eight at a time is one at a time, on hard tables and few rows") {
-  for (auto t : gaussian::hard(40, 3)) {
-    t.cells[4] = std::numeric_limits<double>::quiet_NaN();
-    for (index_t i = 0; i < t.n; i += 2) t.cells[at(3 * i + 2)] = missing;
-    INFO(t.kind);
-    const auto model = bhclust::bind(bhclust::NormalInverseGamma::from_data(t.view()), t.view());
-    for (index_t count = 1; count <= 8; ++count) {
-      std::vector<double> statistics(at(count * model.width()), 0.0);
-      std::vector<double> found(at(count));
-      for (index_t c = 0; c < count; ++c) {
-        for (index_t i = 0; i < c * c / 2; ++i) {
-          model.observe(t.view().row(i), statistics.data() + c * model.width());
+TEST_CASE("NormalInverseGamma: many clusters at a time are one at a time, on hard tables") {
+  for (const index_t d : {1, 3, 8, 11}) {
+    for (auto t : gaussian::hard(40, d)) {
+      for (const bool holes : {false, true}) {
+        if (holes) {
+          for (index_t i = 0; i < t.n; i += 2) t.cells[at(d * i + d / 2)] = missing;
         }
-      }
-      model.log_marginals(statistics.data(), count, found.data());
-      for (index_t c = 0; c < count; ++c) {
-        const double wanted = model.log_marginal(statistics.data() + c * model.width());
-        CHECK(found[at(c)] == doctest::Approx(wanted).epsilon(1e-13));
+        INFO(t.kind << ", " << d << " columns");
+        const auto one = bhclust::bind(bhclust::NormalInverseGamma::from_data(t.view()), t.view());
+        const auto many = bhclust::detail::prepared(one, 20);  // tables for half of the rows
+        for (index_t count = 1; count <= 8; ++count) {
+          std::vector<double> wanted, found(at(count));
+          std::vector<double> statistics(at(count * many.width()), 0.0);
+          for (index_t c = 0; c < count; ++c) {
+            std::vector<double> own(at(one.width()), 0.0), half(at(many.width()), 0.0);
+            double* all = statistics.data() + c * many.width();
+            const index_t rows = c * c / 2 + (c == 7 ? 16 : 0);
+            for (index_t i = 0; i < rows; ++i) {
+              one.observe(t.view().row(i), own.data());
+              many.observe(t.view().row(i), i % 3 == 0 ? half.data() : all);
+            }
+            many.merge(all, half.data());
+            wanted.push_back(one.log_marginal(own.data()));
+            CHECK(many.log_marginal(all) == doctest::Approx(wanted.back()).epsilon(1e-13));
+          }
+          many.log_marginals(statistics.data(), count, found.data());
+          for (index_t c = 0; c < count; ++c) {
+            CHECK(found[at(c)] == doctest::Approx(wanted[at(c)]).epsilon(1e-13));
+          }
+        }
       }
     }
   }
 }
 
-TEST_CASE("NormalInverseGamma: eight at a time where squares leave the range of doubles") {
+TEST_CASE("NormalInverseGamma: many at a time where squares leave the range of doubles") {
   const bhclust::NormalInverseGamma family{0.0, 1.0, 1.0, 1e-300};
-  const auto model = bhclust::bind(family, 1);
-  const double t[] = {1.0, 1e150, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 3.0, 0.0, 1e-310};
-  double found[3];
-  model.log_marginals(t, 3, found);
-  CHECK(std::isfinite(found[0]));
-  CHECK(found[0] == model.log_marginal(t));
-  CHECK(found[1] == 0.0);
-  CHECK(found[2] == model.log_marginal(t + 8));
+  const auto one = bhclust::bind(family, 1);
+  const auto many = bhclust::detail::prepared(one, 10);
+  const double rows[] = {1e150, 3.0, 1e100};
+  std::vector<double> all(at(4 * many.width()), 0.0);
+  std::vector<double> found(4);
+  for (index_t i = 0; i < 3; ++i) {
+    many.observe(bhclust::row_view(rows + i, 1), all.data() + i * many.width());
+  }
+  many.log_marginals(all.data(), 4, found.data());
+  for (index_t i = 0; i < 3; ++i) {
+    std::vector<double> own(at(one.width()), 0.0);
+    one.observe(bhclust::row_view(rows + i, 1), own.data());
+    CHECK(std::isfinite(found[at(i)]));
+    CHECK(found[at(i)] == doctest::Approx(one.log_marginal(own.data())).epsilon(1e-14));
+  }
+  CHECK(found[3] == 0.0);
 }

@@ -291,7 +291,7 @@ def test_refusals() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_join_groups(name: str) -> None:
-    case = random_case(name, np.random.default_rng(5), 24)
+    case = random_case(name, 24, 5)
     X, family = case.cells, case.family
     labels = np.repeat(np.arange(6), 3)
     S = family.statistics(X[:18], groups=labels)

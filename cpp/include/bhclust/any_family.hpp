@@ -105,7 +105,7 @@ class erased_model {
   virtual void observe(const row_view& row, double* t) const = 0;
   [[nodiscard]] virtual double log_marginal(const double* t) const = 0;
   virtual void log_marginals(const double* t, index_t count, double* out) const = 0;
-  /// A copy made ready for clusters of so many rows; null if there is nothing to make ready.
+  /// One made ready for clusters of so many rows; null if there is nothing to make ready.
   [[nodiscard]] virtual std::shared_ptr<const erased_model> prepared(index_t rows) const = 0;
   virtual void merge(double* t, const double* s) const = 0;
   virtual void remove(double* t, const double* s) const = 0;
@@ -145,9 +145,8 @@ class erased_model_of final : public erased_model {
   }
   [[nodiscard]] std::shared_ptr<const erased_model> prepared(index_t rows) const override {
     if constexpr (Model::preparable) {
-      Model copy = model_;
-      copy.prepare(rows);
-      return std::make_shared<erased_model_of>(std::move(copy));
+      auto ready = bhclust::detail::prepared(model_, rows);
+      return std::make_shared<erased_model_of<decltype(ready)>>(std::move(ready));
     } else {
       static_cast<void>(rows);
       return nullptr;

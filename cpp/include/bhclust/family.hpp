@@ -35,6 +35,9 @@
 ///     void prepare(index_t rows);     // before log_marginal is asked of many clusters of so many
 ///                                     // rows: tables and the like, whose use may change the last
 ///                                     // bits of its values                     [nothing]
+///     auto of_many(index_t rows) const;       // in place of prepare: another model of the same
+///                                     // family, whose statistics may be laid out otherwise; used
+///                                     // for marginal likelihoods and gradients        [nothing]
 ///     index_t gradient_size() const;          // learning                 [none]
 ///     void add_gradient(const double* t, double weight, double* g) const;
 ///                                     // g += weight · ∂ log_marginal(t) / ∂ hyperparameters
@@ -111,6 +114,8 @@ using log_marginals_t = decltype(std::declval<const M&>().log_marginals(
     std::declval<const double*>(), index_t{}, std::declval<double*>()));
 template <class M>
 using prepare_t = decltype(std::declval<M&>().prepare(index_t{}));
+template <class M>
+using of_many_t = decltype(std::declval<const M&>().of_many(index_t{}));
 template <class M>
 using remove_t = decltype(std::declval<const M&>().remove(std::declval<double*>(),
                                                           std::declval<const double*>()));
@@ -259,7 +264,7 @@ class completed {
   using bare = Bare;
   static constexpr bool relaxable = detail::relaxable<Bare>;
   static constexpr bool learnable = has<gradient_t, Bare>;
-  static constexpr bool preparable = has<prepare_t, Bare>;
+  static constexpr bool preparable = has<prepare_t, Bare> || has<of_many_t, Bare>;
 
   completed(Bare model, index_t columns) : model_(std::move(model)), columns_(columns) {}
 
@@ -277,7 +282,7 @@ class completed {
     }
   }
   void prepare(index_t rows) {
-    if constexpr (preparable) {
+    if constexpr (has<prepare_t, Bare>) {
       model_.prepare(rows);
     } else {
       static_cast<void>(rows);
@@ -354,6 +359,18 @@ class completed {
   index_t columns_;
 };
 
+/// A model made ready for many clusters of so many rows. Its statistics are its own.
+template <class Bare>
+[[nodiscard]] auto prepared(const completed<Bare>& model, index_t rows) {
+  if constexpr (has<of_many_t, Bare>) {
+    return completed<of_many_t<Bare>>(model.base().of_many(rows), model.columns());
+  } else {
+    completed<Bare> ready = model;
+    ready.prepare(rows);
+    return ready;
+  }
+}
+
 }  // namespace detail
 
 /// The model type that `bind` gives for a family.
@@ -404,10 +421,8 @@ template <class Family>
 
 /// The same for algorithms that ask for the marginal likelihoods of many clusters.
 template <class Family>
-[[nodiscard]] model_of<Family> bind_prepared(const Family& family, const table_view& X) {
-  auto model = bind(family, X);
-  model.prepare(X.total_weight());
-  return model;
+[[nodiscard]] auto bind_prepared(const Family& family, const table_view& X) {
+  return detail::prepared(bind(family, X), X.total_weight());
 }
 
 }  // namespace bhclust

@@ -84,7 +84,11 @@ class product_model {
   }
 
   void prepare(index_t rows) {
-    for (auto& model : models_) model.prepare(rows);
+    offset_.resize(1);
+    for (auto& model : models_) {
+      model.prepare(rows);
+      offset_.push_back(offset_.back() + model.width());
+    }
   }
 
   void merge(double* t, const double* s) const {

@@ -87,8 +87,9 @@ class tree_builder {
     grown_.leaves_ = leaves;
     grown_.costs_ = costs;
     const auto n = static_cast<std::size_t>(leaves);
-    grown_.size_.reserve(2 * n - 1);
-    grown_.parent_.reserve(2 * n - 1);
+    detail::reserve_at_random(grown_.children_, 2 * n - 2);
+    detail::reserve_at_random(grown_.size_, 2 * n - 1);
+    detail::reserve_at_random(grown_.parent_, 2 * n - 1);
     grown_.size_.assign(n, 1);
     grown_.parent_.assign(n, -1);
   }

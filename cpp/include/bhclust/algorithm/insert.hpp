@@ -341,7 +341,7 @@ template <class Family>
   detail::progress_meter progress(options.progress, X.rows() - t.leaves());
   const auto model = bind_prepared(family, X);
   detail::thread_team team(options.n_threads);
-  detail::leaf_insertion<model_of<Family>> insertion(t, X, model, options, team, progress);
+  detail::leaf_insertion insertion(t, X, model, options, team, progress);
   for (index_t x = t.leaves(); x < X.rows(); ++x) {
     insertion.insert(x);
     progress.advance(1);

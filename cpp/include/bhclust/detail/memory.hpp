@@ -7,11 +7,16 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #if __has_include(<unistd.h>)
 #include <unistd.h>
+#endif
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
 #endif
 
 namespace bhclust::detail {
@@ -46,6 +51,31 @@ void require_memory(index_t count, index_t bytes, What&& what) {
     return std::string(what()) + " take " + byte_size(wanted) + "; this machine has " +
            byte_size(there) + " of memory";
   });
+}
+
+/// Room for `count` values that will be read in no order: asks for large pages where they are many,
+/// without which looking up addresses costs more than the values do.
+template <class T>
+void reserve_at_random(std::vector<T>& values, std::size_t count) {
+  values.reserve(count);
+#if defined(MADV_HUGEPAGE) && defined(_SC_PAGESIZE)
+  constexpr std::size_t worth = std::size_t{1} << 22U;
+  const std::size_t bytes = count * sizeof(T);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (bytes < worth || page <= 0) return;
+  const auto step = static_cast<std::uintptr_t>(page);
+  const auto begin = reinterpret_cast<std::uintptr_t>(values.data());
+  const auto offset = (step - begin % step) % step;
+  auto* first = reinterpret_cast<char*>(values.data()) + offset;
+  static_cast<void>(::madvise(first, (bytes - offset) / step * step, MADV_HUGEPAGE));
+#endif
+}
+
+/// `count` zeros for the same.
+template <class T>
+void resize_at_random(std::vector<T>& values, std::size_t count) {
+  reserve_at_random(values, count);
+  values.resize(count);
 }
 
 }  // namespace bhclust::detail

@@ -3,21 +3,91 @@
 #pragma once
 
 #include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 namespace bhclust::detail {
 
-/// A node's statistics with those of its children (empty vectors at a leaf).
+/// A node's statistics with those of its children (null at a leaf, and where no visitor looks that
+/// far down).
 struct node_statistics {
   index_t node = -1;
-  std::vector<double> own, left, right;
+  const double* own = nullptr;
+  const double* left = nullptr;
+  const double* right = nullptr;
+};
+
+/// The nodes of a small subtree in the order in which a walk finishes them: postorder, the larger
+/// child first, of equals the left one. They are looked up level by level, so that what one needs
+/// of memory is on its way while others are looked at.
+class small_subtree {
+ public:
+  static constexpr index_t most_rows = 256;
+
+  /// Of at most most_rows rows.
+  void survey(const tree& t, const table_view& X, index_t root) {
+    node_[0] = root;
+    count_ = 1;
+    for (index_t i = 0; i < count_; ++i) {
+      child_[at(i)] = 0;
+      if (t.is_leaf(node_[at(i)])) continue;
+      child_[at(i)] = count_;
+      add(t, X, t.left(node_[at(i)]));
+      add(t, X, t.right(node_[at(i)]));
+    }
+    put_in_order();
+  }
+
+  [[nodiscard]] index_t nodes() const noexcept { return count_; }
+  /// The i-th to be finished.
+  [[nodiscard]] index_t node(index_t i) const noexcept { return node_[at(order_[at(i)])]; }
+
+ private:
+  static constexpr std::size_t most_nodes = 2 * most_rows - 1;
+
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+
+  void add(const tree& t, const table_view& X, index_t node) noexcept {
+    node_[at(count_++)] = node;
+    if (!t.is_leaf(node)) {
+      fetch_early(t.children().data() + 2 * (node - t.leaves()), 1);
+    } else if (!X.sparse()) {
+      fetch_early(X.row(node).values(), X.columns());
+    }
+  }
+
+  /// A node's subtree takes the places from begin_ on, itself the last of them.
+  void put_in_order() noexcept {
+    for (index_t i = count_ - 1; i >= 0; --i) {
+      const index_t c = child_[at(i)];
+      size_[at(i)] = c == 0 ? 1 : size_[at(c)] + size_[at(c + 1)] + 1;
+    }
+    begin_[0] = 0;
+    for (index_t i = 0; i < count_; ++i) {
+      order_[at(begin_[at(i)] + size_[at(i)] - 1)] = i;
+      const index_t c = child_[at(i)];
+      if (c == 0) continue;
+      const index_t first = size_[at(c)] < size_[at(c + 1)] ? c + 1 : c;
+      begin_[at(first)] = begin_[at(i)];
+      begin_[at(2 * c + 1 - first)] = begin_[at(i)] + size_[at(first)];
+    }
+  }
+
+  index_t count_ = 0;
+  std::array<index_t, most_nodes> node_{};   ///< level by level
+  std::array<index_t, most_nodes> child_{};  ///< the left one of two neighbours; 0: a leaf
+  std::array<index_t, most_nodes> size_{};   ///< nodes of the subtree
+  std::array<index_t, most_nodes> begin_{};
+  std::array<index_t, most_nodes> order_{};
 };
 
 /// Subtrees that can be walked on their own: the largest ones of at most `most` rows, but none of
@@ -26,7 +96,7 @@ struct node_statistics {
 class separate_subtrees {
  public:
   explicit separate_subtrees(const tree& t)
-      : tree_(t), most_(std::max<index_t>(256, t.leaves() / 1024)), least_(most_ / 8) {
+      : tree_(t), most_(std::max(small_subtree::most_rows, t.leaves() / 1024)), least_(most_ / 8) {
     for (index_t k = 0; k < t.nodes(); ++k) {
       if (has(k)) roots_.push_back(k);
     }
@@ -40,9 +110,8 @@ class separate_subtrees {
   }
   /// Ascending.
   [[nodiscard]] const std::vector<index_t>& roots() const noexcept { return roots_; }
-  [[nodiscard]] std::size_t number_of(index_t root) const noexcept {
-    const auto found = std::lower_bound(roots_.begin(), roots_.end(), root);
-    return static_cast<std::size_t>(found - roots_.begin());
+  [[nodiscard]] index_t number_of(index_t root) const noexcept {
+    return std::lower_bound(roots_.begin(), roots_.end(), root) - roots_.begin();
   }
 
  private:
@@ -59,42 +128,42 @@ template <int Generations, class Model>
 class statistics_walk {
  public:
   statistics_walk(const tree& t, const table_view& X, const Model& model)
-      : tree_(t), table_(X), model_(model), width_(static_cast<std::size_t>(model.width())) {}
+      : tree_(t), table_(X), model_(model), width_(model.width()) {}
+
+  /// What is held of a node, in doubles: its statistics, then its children's.
+  [[nodiscard]] index_t frame() const noexcept { return frames_a_node * width_; }
 
   /// Calls visit(node, left, right) with node_statistics for the nodes at or below `root`; left and
-  /// right have node -1 at a leaf. `given(node)` points to the node's statistics where its subtree
-  /// was walked before and is nullptr elsewhere; they are taken away.
+  /// right have node -1 at a leaf and where visitors see one generation. `given(node)` points to
+  /// what take() gave of a node whose subtree was walked before and is nullptr elsewhere.
   template <class Given, class Visit>
   void run(index_t root, const Given& given, Visit&& visit) {
-    release_all();
+    held_.clear();
     pending_.emplace_back(root, false);
     while (!pending_.empty()) {
       const auto [node, children_done] = pending_.back();
-      pace_(static_cast<index_t>(width_));
+      pace_(width_);
       if (children_done) {
         pending_.pop_back();
         finish_inner(node, visit);
-      } else if (node_statistics* known = given(node); known != nullptr) {
+      } else if (const double* known = given(node); known != nullptr) {
         pending_.pop_back();
-        held_.push_back(std::move(*known));
-      } else if (tree_.is_leaf(node)) {
+        std::copy_n(known, frame(), hold(node));
+      } else if (tree_.size(node) <= small_subtree::most_rows) {
         pending_.pop_back();
-        finish_leaf(node);
-        visit(held_.back(), nobody_, nobody_);
+        run_small(node, visit);
       } else {
         open(node);
       }
     }
   }
 
-  /// The statistics of the root that was walked last.
-  [[nodiscard]] node_statistics take() {
-    node_statistics taken = std::move(held_.back());
-    held_.pop_back();
-    return taken;
-  }
+  /// What is held of the root that was walked last.
+  void take(double* out) const { std::copy_n(frame_of(0), frame(), out); }
 
  private:
+  static constexpr index_t frames_a_node = Generations == 1 ? 1 : 3;
+
   void open(index_t node) {
     pending_.back().second = true;
     auto first = tree_.left(node);
@@ -104,69 +173,88 @@ class statistics_walk {
     pending_.emplace_back(first, false);
   }
 
-  void finish_leaf(index_t leaf) {
-    node_statistics made{leaf, spare(), {}, {}};
-    std::fill(made.own.begin(), made.own.end(), 0.0);
-    model_.observe(table_.row(leaf), made.own.data());
-    held_.push_back(std::move(made));
+  /// No given node has less rows than a small subtree.
+  template <class Visit>
+  void run_small(index_t root, Visit& visit) {
+    small_.survey(tree_, table_, root);
+    pace_(small_.nodes() * width_);
+    for (index_t i = 0; i < small_.nodes(); ++i) {
+      const index_t node = small_.node(i);
+      if (tree_.is_leaf(node)) {
+        finish_leaf(node, visit);
+      } else {
+        finish_inner(node, visit);
+      }
+    }
   }
 
   template <class Visit>
+  void finish_leaf(index_t leaf, Visit& visit) {
+    double* own = hold(leaf);
+    std::fill_n(own, width_, 0.0);
+    model_.observe(table_.row(leaf), own);
+    visit(node_statistics{leaf, own}, nobody, nobody);
+  }
+
+  /// Of the two nodes held last one is made.
+  template <class Visit>
   void finish_inner(index_t node, Visit& visit) {
-    node_statistics second = take();
-    node_statistics first = take();
-    node_statistics made{node, {}, {}, {}};
+    const auto held = static_cast<index_t>(held_.size());
     if constexpr (Generations == 1) {
-      model_.merge(first.own.data(), second.own.data());
-      made.own = std::move(first.own);
-      visit(made, nobody_, nobody_);
-      spares_.push_back(std::move(second.own));
+      double* own = frame_of(held - 2);
+      model_.merge(own, frame_of(held - 1));
+      held_.pop_back();
+      held_.back() = node;
+      visit(node_statistics{node, own}, nobody, nobody);
     } else {
-      made.own = spare();
-      std::copy(first.own.begin(), first.own.end(), made.own.begin());
-      model_.merge(made.own.data(), second.own.data());
-      if (first.node == tree_.left(node)) {
-        visit(made, first, second);
-        made.left = std::move(first.own);
-        made.right = std::move(second.own);
-      } else {
-        visit(made, second, first);
-        made.left = std::move(second.own);
-        made.right = std::move(first.own);
-      }
-      release(first);
-      release(second);
-    }
-    held_.push_back(std::move(made));
-  }
-
-  [[nodiscard]] std::vector<double> spare() {
-    if (spares_.empty()) return std::vector<double>(width_);
-    std::vector<double> taken = std::move(spares_.back());
-    spares_.pop_back();
-    return taken;
-  }
-
-  void release(node_statistics& done) {
-    for (auto* statistics : {&done.own, &done.left, &done.right}) {
-      if (!statistics->empty()) spares_.push_back(std::move(*statistics));
-      statistics->clear();
+      made_.assign(frame_of(held - 2), frame_of(held - 2) + width_);
+      model_.merge(made_.data(), frame_of(held - 1));
+      auto left = held_at(held - 2);
+      auto right = held_at(held - 1);
+      if (left.node != tree_.left(node)) std::swap(left, right);
+      visit(node_statistics{node, made_.data(), left.own, right.own}, left, right);
+      keep_children(held - 2, left, right);
+      held_.pop_back();
+      held_.back() = node;
     }
   }
 
-  /// What an earlier root left is not needed any more.
-  void release_all() {
-    for (auto& done : held_) release(done);
-    held_.clear();
+  void keep_children(index_t i, const node_statistics& left, const node_statistics& right) {
+    made_.insert(made_.end(), left.own, left.own + width_);
+    made_.insert(made_.end(), right.own, right.own + width_);
+    std::copy(made_.begin(), made_.end(), frame_of(i));
   }
+
+  /// A node on top of those held; what is to be held of it.
+  [[nodiscard]] double* hold(index_t node) {
+    held_.push_back(node);
+    const auto held = static_cast<index_t>(held_.size());
+    if (static_cast<index_t>(frames_.size()) < held * frame()) {
+      frames_.resize(static_cast<std::size_t>(2 * held * frame()));
+    }
+    return frame_of(held - 1);
+  }
+  [[nodiscard]] double* frame_of(index_t i) noexcept { return frames_.data() + i * frame(); }
+  [[nodiscard]] const double* frame_of(index_t i) const noexcept {
+    return frames_.data() + i * frame();
+  }
+  [[nodiscard]] node_statistics held_at(index_t i) const noexcept {
+    const index_t node = held_[static_cast<std::size_t>(i)];
+    const double* own = frame_of(i);
+    if (tree_.is_leaf(node)) return {node, own};
+    return {node, own, own + width_, own + 2 * width_};
+  }
+
+  static constexpr node_statistics nobody{};
 
   const tree& tree_;
   const table_view& table_;
   const Model& model_;
-  std::size_t width_;
-  node_statistics nobody_;
-  std::vector<node_statistics> held_;
-  std::vector<std::vector<double>> spares_;
+  index_t width_;
+  std::vector<index_t> held_;
+  std::vector<double> frames_;  ///< of those held
+  std::vector<double> made_;
+  small_subtree small_;
   std::vector<std::pair<index_t, bool>> pending_;  // node, whether its children are done
   pacer pace_;
 };
@@ -186,13 +274,15 @@ template <int Generations, class Model, class Make>
   const index_t groups = std::min(count, most_groups);
   std::vector<decltype(make())> visitors;
   for (index_t g = 0; g <= groups; ++g) visitors.push_back(make());
-  std::vector<node_statistics> done(apart.roots().size());
+  walk above(t, X, model);
+  const index_t frame = above.frame();
+  std::vector<double> done(static_cast<std::size_t>(count * frame));
   std::atomic<index_t> walked{0};
   const auto tick = [&] {
     progress.advance(walked.exchange(0));
     progress.tick();
   };
-  const auto nothing = [](index_t) -> node_statistics* { return nullptr; };
+  const auto nothing = [](index_t) -> const double* { return nullptr; };
   team.run(
       groups,
       [&](int, index_t g) {
@@ -200,14 +290,13 @@ template <int Generations, class Model, class Make>
         for (index_t i = g * count / groups; i < (g + 1) * count / groups; ++i) {
           const index_t root = apart.roots()[static_cast<std::size_t>(i)];
           below.run(root, nothing, visitors[static_cast<std::size_t>(g)]);
-          done[static_cast<std::size_t>(i)] = below.take();
+          below.take(done.data() + i * frame);
           walked.fetch_add(2 * t.size(root) - 1);
         }
       },
       tick);
-  walk above(t, X, model);
-  const auto given = [&](index_t node) -> node_statistics* {
-    return apart.has(node) ? &done[apart.number_of(node)] : nullptr;
+  const auto given = [&](index_t node) -> const double* {
+    return apart.has(node) ? done.data() + apart.number_of(node) * frame : nullptr;
   };
   for (const index_t root : t.roots()) {
     above.run(root, given, visitors.back());
@@ -222,11 +311,11 @@ template <class Model, class Visit>
 void for_each_node_statistics(const tree& t, const table_view& X, const Model& model,
                               const Visit& visit) {
   statistics_walk<1, Model> walk(t, X, model);
-  const auto nothing = [](index_t) -> node_statistics* { return nullptr; };
+  const auto nothing = [](index_t) -> const double* { return nullptr; };
   for (const index_t root : t.roots()) {
     walk.run(root, nothing,
              [&](const node_statistics& node, const node_statistics&, const node_statistics&) {
-               visit(node.node, node.own.data());
+               visit(node.node, node.own);
              });
   }
 }

@@ -1,7 +1,8 @@
 /// @file
-/// Log marginal likelihoods of eight clusters of Normal columns at a time.
+/// Log marginal likelihoods of many clusters of Normal columns.
 #pragma once
 
+#include <bhclust/detail/moment_lanes.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/special.hpp>
@@ -14,83 +15,169 @@
 
 namespace bhclust::detail {
 
-/// ln(1 + x) for 0 <= x <= 1e300. What rounding takes from 1 + x is given back to first order, so
-/// the relative error is small for small x as well.
-[[nodiscard]] inline lanes log1p(const lanes& x) noexcept {
-  const lanes u = x + 1.0;
-  return log(u) + (x - (u - 1.0)) / u;
-}
-
-/// normal_inverse_gamma_column::log_marginal summed over columns, in another order of operations:
-/// terms of n alone are computed once for neighbouring columns that share n, kappa and a.
+/// The model of many clusters: the columns' log marginal likelihoods eight columns at a time, in
+/// another order of operations, with statistics of its own. What depends on counts alone is looked
+/// up where they are small.
 template <class Column>
 class normal_inverse_gamma_batch {
  public:
-  explicit normal_inverse_gamma_batch(std::vector<Column> columns) : columns_(std::move(columns)) {
-    for (const auto& column : columns_) log_b_.push_back(std::log(column.b));
+  /// For clusters of a table of so many rows.
+  normal_inverse_gamma_batch(std::vector<Column> columns, index_t rows)
+      : columns_(std::move(columns)),
+        layout_(static_cast<index_t>(columns_.size())),
+        prior_mean_(columns_, 0.0, [](const Column& c) { return c.mean; }),
+        kappa_(columns_, 1.0, [](const Column& c) { return c.kappa; }),
+        shape_(columns_, 1.0, [](const Column& c) { return c.a; }),
+        half_rate_(columns_, 0.5, [](const Column& c) { return 0.5 / c.b; }),
+        log_scale_(columns_, 0.0, [](const Column& c) { return std::log(c.b); }) {
+    tabulate(std::min<index_t>(rows, largest_tabulated));
+    for (const auto& column : columns_) {
+      log_scales_ += std::log(column.b);
+      one_shape_ = one_shape_ && column.a == columns_[0].a && column.a <= most_of_one_shape;
+    }
   }
 
-  /// Statistics one after another, `stride` doubles each; false where the range of lanes does not
-  /// do and log_marginal must.
-  [[nodiscard]] bool eight(const double* t, index_t stride, double* out) const {
-    lanes sum = lanes::all(0.0);
-    lanes widest = lanes::all(0.0);
-    counts_term counts;
-    for (std::size_t j = 0; j < columns_.size(); ++j, t += moments::width) {
-      const auto& column = columns_[j];
-      const lanes n = gather(t, stride);
-      if (j == 0 || !counts.serves(columns_[j - 1], column, n)) counts = {column, n};
-      const lanes y = (gather(t + 1, stride) - column.mean) + gather(t + 2, stride);
-      const lanes share = column.kappa / (n + column.kappa) * n;
-      const lanes ratio = (gather(t + 3, stride) + share * y * y) * (0.5 / column.b);
-      const lanes growth = log1p(ratio);
-      widest = larger(widest, ratio);
-      sum = sum + (counts.value - growth * column.a) - n * 0.5 * (growth + log_b_[j]);
+  [[nodiscard]] index_t width() const noexcept { return layout_.width(); }
+  void observe(const row_view& row, double* t) const noexcept { layout_.observe(row, t); }
+  void merge(double* t, const double* s) const noexcept { layout_.merge(t, s); }
+
+  /// Column by column, by the columns' own way.
+  [[nodiscard]] double log_marginal(const double* t) const noexcept {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      double own[moments::width];
+      layout_.copy(t, static_cast<index_t>(j), own);
+      sum += columns_[j].log_marginal(own);
     }
-    sum.store(out);
-    return in_range(widest) &&
-           std::all_of(out, out + lanes::count, [](double x) { return std::isfinite(x); });
+    return sum;
+  }
+
+  void log_marginals(const double* t, index_t count, double* out) const noexcept {
+    bool known[lanes::count] = {};
+    if (one_shape_) by_products(t, count, out, known);
+    for (index_t i = 0; i < count; ++i, t += width()) {
+      if (!known[i] && !by_columns(t, out[i])) out[i] = log_marginal(t);
+    }
   }
 
  private:
-  /// ln Γ(a + n/2) - ln Γ(a) - ½ (n ln 2π + ln(1 + n/κ)).
-  struct counts_term {
-    double n[lanes::count] = {};
-    lanes value{};
+  static constexpr index_t largest_tabulated = 1024;
+  /// Beyond, what rounding takes from a product of columns would be felt.
+  static constexpr double most_of_one_shape = 16.0;
 
-    counts_term() = default;
-    counts_term(const Column& column, const lanes& of) {
-      of.store(n);
-      double x[lanes::count];
-      std::transform(n, n + lanes::count, x, [&column](double each) {
-        return log_gamma_ratio(column.a, 0.5 * each) -
-               0.5 * (each * ln_2pi + log1p_ratio(each, column.kappa));
-      });
-      value = lanes::load(x);
-    }
-    [[nodiscard]] bool serves(const Column& before, const Column& column, const lanes& of) const {
-      double counts[lanes::count];
-      of.store(counts);
-      return before.a == column.a && before.kappa == column.kappa &&
-             std::equal(n, n + lanes::count, counts);
-    }
-  };
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
 
-  [[nodiscard]] static lanes gather(const double* t, index_t stride) noexcept {
-    double x[lanes::count];
-    for (index_t i = 0; i < lanes::count; ++i) x[i] = t[i * stride];
-    return lanes::load(x);
+  /// (b_n - b) / b, b_n the posterior's.
+  [[nodiscard]] lanes growth(const moment_lanes& m, index_t j) const noexcept {
+    const lanes y = m.offset(prior_mean_[j]);
+    const lanes share = kappa_[j] / (m.n + kappa_[j]) * m.n;
+    return (m.squares + share * y * y) * half_rate_[j];
   }
 
-  [[nodiscard]] static bool in_range(const lanes& ratio) noexcept {
+  /// With one shape and as many values in each column, by one logarithm for the product of eight
+  /// columns; `known` tells of which clusters.
+  void by_products(const double* t, index_t count, double* out, bool* known) const noexcept {
+    constexpr double most = 1e36;
+    std::fill_n(known, count, true);
+    lanes sum = lanes::all(0.0);
+    for (index_t j = 0; j < layout_.stride(); j += lanes::count) {
+      double product[lanes::count] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+      for (index_t i = 0; i < count; ++i) {
+        const double* own = t + i * width();
+        const auto m = layout_.load(own, j);
+        const lanes ratio = growth(m, j);
+        const lanes uneven = (m.n - own[0]) * (m.n - own[0]) * (2.0 * most);
+        known[i] =
+            known[i] && bits_at_most(larger(uneven, ratio), lanes::all(most)) == lanes::every;
+        product[i] = known[i] ? product_of(ratio + 1.0) : 1.0;
+      }
+      sum = sum + log(lanes::load(product));
+    }
+    double logs[lanes::count];
+    sum.store(logs);
+    for (index_t i = 0; i < count; ++i) {
+      const double n = t[i * width()];
+      out[i] = term_of_rows(n) - ((columns_[0].a + 0.5 * n) * logs[i] + 0.5 * n * log_scales_);
+    }
+  }
+
+  /// False where the range of lanes does not do.
+  [[nodiscard]] bool by_columns(const double* t, double& out) const noexcept {
     constexpr double most = 1e300;
-    double x[lanes::count];
-    ratio.store(x);
-    return std::all_of(x, x + lanes::count, [](double each) { return each < most; });
+    lanes sum = lanes::all(0.0);
+    lanes widest = lanes::all(0.0);
+    for (index_t j = 0; j < layout_.stride(); j += lanes::count) {
+      const auto m = layout_.load(t, j);
+      const lanes ratio = growth(m, j);
+      const lanes log_growth = log1p(ratio);
+      widest = larger(widest, ratio);
+      sum = sum - (log_growth * shape_[j] + m.n * 0.5 * (log_growth + log_scale_[j]));
+    }
+    out = sum_of(sum) + terms_of_counts(t);
+    return bits_at_most(widest, lanes::all(most)) == lanes::every && std::isfinite(out);
+  }
+
+  /// ln Γ(a + n/2) - ln Γ(a) - ½ (n ln 2π + ln(1 + n/κ)).
+  [[nodiscard]] static double count_term(const Column& column, double n) noexcept {
+    return log_gamma_ratio(column.a, 0.5 * n) - 0.5 * (n * ln_2pi + log1p_ratio(n, column.kappa));
+  }
+
+  /// Columns of equal a and kappa share a table.
+  void tabulate(index_t largest) {
+    std::vector<const Column*> kinds;
+    for (const auto& column : columns_) {
+      const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const Column* k) {
+        return k->a == column.a && k->kappa == column.kappa;
+      });
+      kind_.push_back(known - kinds.begin());
+      if (known == kinds.end()) kinds.push_back(&column);
+    }
+    tabulated_ = largest + 1;
+    for (const Column* column : kinds) {
+      for (index_t n = 0; n <= largest; ++n) {
+        of_count_.push_back(count_term(*column, static_cast<double>(n)));
+      }
+    }
+    of_rows_.assign(at(tabulated_), 0.0);
+    for (const index_t kind : kind_) {
+      for (index_t n = 0; n <= largest; ++n) {
+        of_rows_[at(n)] += of_count_[at(kind * tabulated_ + n)];
+      }
+    }
+  }
+
+  /// Of all columns, where each has n values.
+  [[nodiscard]] double term_of_rows(double n) const noexcept {
+    const auto i = static_cast<index_t>(n);
+    if (i < tabulated_) return of_rows_[at(i)];
+    double sum = 0.0;
+    double own = 0.0;
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      if (j == 0 || kind_[j] != kind_[j - 1]) own = count_term(columns_[j], n);
+      sum += own;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] double terms_of_counts(const double* n) const noexcept {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      const auto i = static_cast<index_t>(n[j]);
+      sum +=
+          i < tabulated_ ? of_count_[at(kind_[j] * tabulated_ + i)] : count_term(columns_[j], n[j]);
+    }
+    return sum;
   }
 
   std::vector<Column> columns_;
-  std::vector<double> log_b_;
+  columns_of_moments layout_;
+  column_lanes prior_mean_, kappa_, shape_, half_rate_, log_scale_;
+  double log_scales_ = 0.0;  ///< their sum
+  bool one_shape_ = true;
+  std::vector<index_t> kind_;     ///< of each column
+  index_t tabulated_ = 0;         ///< counts below this are
+  std::vector<double> of_count_;  ///< a table for each kind
+  std::vector<double> of_rows_;   ///< the sum over columns
 };
 
 }  // namespace bhclust::detail

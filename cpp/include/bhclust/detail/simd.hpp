@@ -67,6 +67,7 @@ using float_bits = std::uint32_t;
 struct lanes {
   static constexpr index_t count = 8;
   static constexpr std::size_t chunks = 8 * sizeof(double) / sizeof(chunk);
+  static constexpr std::uint64_t every = 255;  ///< bits_at_most, where it is so in each lane
 
   chunk part[chunks];
 
@@ -263,6 +264,87 @@ template <std::size_t... I>
 /// number. Error below 1 ulp.
 [[nodiscard, gnu::always_inline]] inline lanes log(const lanes& x) noexcept {
   return log_chunks(x, std::make_index_sequence<lanes::chunks>{});
+}
+
+/// ln(1 + x) for 0 <= x <= 1e300. What rounding takes from 1 + x is given back to first order, so
+/// the relative error is small for small x as well.
+[[nodiscard, gnu::always_inline]] inline lanes log1p(const lanes& x) noexcept {
+  const lanes u = x + 1.0;
+  return log(u) + (x - (u - 1.0)) / u;
+}
+
+/// e^x of one chunk; see exp below. x = k ln 2 + r with |r| <= ½ ln 2, e^r by its power series; 2^k
+/// in two factors, so that it falls through the subnormal numbers to 0.
+[[nodiscard, gnu::always_inline]] inline chunk exp_chunk(const chunk& x) noexcept {
+  constexpr double to_whole = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to whole numbers
+  constexpr double two_52_and_bias = 4503599627370496.0 + 1023.0;
+  constexpr double ln_2_high = 0x1.62e42feep-1;
+  constexpr double ln_2_low = 0x1.a39ef35793c76p-33;
+  constexpr double lowest = -1000.0;
+  const chunk k = (x * 1.4426950408889634 + to_whole) - to_whole;
+  const chunk r = (x - k * ln_2_high) - k * ln_2_low;
+  const chunk z = r * r;
+  const chunk even =
+      1.0 / 2.0 +
+      z * (1.0 / 24.0 + z * (1.0 / 720.0 + z * (1.0 / 40320.0 +
+                                                z * (1.0 / 3628800.0 + z * (1.0 / 479001600.0)))));
+  const chunk odd =
+      1.0 / 6.0 + z * (1.0 / 120.0 +
+                       z * (1.0 / 5040.0 + z * (1.0 / 362880.0 + z * (1.0 / 39916800.0 +
+                                                                      z * (1.0 / 6227020800.0)))));
+  const chunk e = 1.0 + (r + z * (even + r * odd));
+  const chunk bound = lowest - chunk{};
+  const chunk first = k > bound ? k : bound;
+  const auto power = [&](const chunk& of) {
+    return same_bits<chunk>(same_bits<chunk_bits>(of + two_52_and_bias) << 52U);
+  };
+  return e * power(first) * power(k - first);
+}
+
+template <std::size_t... I>
+[[nodiscard, gnu::always_inline]] inline lanes exp_chunks(const lanes& x,
+                                                          std::index_sequence<I...>) noexcept {
+  return {{exp_chunk(x.part[I])...}};
+}
+
+/// e^x for x <= 700, of -inf 0. Error below 1 ulp of normal values.
+[[nodiscard, gnu::always_inline]] inline lanes exp(const lanes& x) noexcept {
+  constexpr double vanishes = -800.0;
+  return exp_chunks(at_least(x, vanishes), std::make_index_sequence<lanes::chunks>{});
+}
+
+/// a where n is 0, b elsewhere, lane by lane.
+[[nodiscard, gnu::always_inline]] inline lanes where_zero(const lanes& n, const lanes& a,
+                                                          const lanes& b) noexcept {
+  return chunkwise([&](std::size_t i) { return n.part[i] == 0.0 ? a.part[i] : b.part[i]; });
+}
+
+/// The sum of the lanes, neighbours first.
+[[nodiscard]] inline double sum_of(const lanes& x) noexcept {
+  double of[lanes::count];
+  x.store(of);
+  return ((of[0] + of[1]) + (of[2] + of[3])) + ((of[4] + of[5]) + (of[6] + of[7]));
+}
+
+/// Their product likewise.
+[[nodiscard]] inline double product_of(const lanes& x) noexcept {
+  double of[lanes::count];
+  x.store(of);
+  return ((of[0] * of[1]) * (of[2] * of[3])) * ((of[4] * of[5]) * (of[6] * of[7]));
+}
+
+/// Has the memory from here on, so many doubles of it, brought near: it will be read soon.
+inline void fetch_early(const void* from, index_t doubles) noexcept {
+#if defined(__GNUC__)
+  constexpr index_t line = 64;
+  constexpr index_t most = 4 * line;  // the rest follows by itself
+  const index_t bytes = doubles * static_cast<index_t>(sizeof(double));
+  const char* first = static_cast<const char*>(from);
+  for (index_t i = 0; i < (bytes < most ? bytes : most); i += line) __builtin_prefetch(first + i);
+#else
+  static_cast<void>(from);
+  static_cast<void>(doubles);
+#endif
 }
 
 // Sums of table entries that are looked up by codes of four bits, laid out as in nibble_sums.hpp.

@@ -117,24 +117,12 @@ class normal_inverse_gamma_model : public independent<normal_inverse_gamma_colum
   using self = normal_inverse_gamma_model;
 
  public:
-  explicit normal_inverse_gamma_model(std::vector<normal_inverse_gamma_column> columns)
-      : independent(columns), batch_(std::move(columns)) {}
+  using independent::independent;
 
-  /// Differs from log_marginal in the last bits; each value depends on its own cluster alone.
-  void log_marginals(const double* t, index_t count, double* out) const {
-    const double* from = t;
-    std::vector<double> filled;
-    if (count < lanes::count) {
-      filled.assign(static_cast<std::size_t>(lanes::count * width()), 0.0);
-      std::copy_n(t, count * width(), filled.data());
-      from = filled.data();
-    }
-    double values[lanes::count];
-    if (batch_.eight(from, width(), values)) {
-      std::copy_n(values, count, out);
-    } else {
-      for (index_t i = 0; i < count; ++i) out[i] = log_marginal(t + i * width());
-    }
+  [[nodiscard]] auto of_many(index_t rows) const {
+    std::vector<normal_inverse_gamma_column> all;
+    for (index_t j = 0; j < columns(); ++j) all.push_back(column(j));
+    return normal_inverse_gamma_batch<normal_inverse_gamma_column>(std::move(all), rows);
   }
 
   template <class Score>
@@ -142,9 +130,6 @@ class normal_inverse_gamma_model : public independent<normal_inverse_gamma_colum
       store_of_screen<self, log_screen<self, smoothed_variances<self>>, Score,
                       store_of_lanes<self, normal_inverse_gamma_kernel<self>, Score,
                                      independent_store<normal_inverse_gamma_column, Score>>>;
-
- private:
-  normal_inverse_gamma_batch<normal_inverse_gamma_column> batch_;
 };
 
 }  // namespace detail

@@ -15,6 +15,7 @@
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/tree.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -111,8 +112,8 @@ class crossing_visitor {
     const auto& opened = opens_left(move) ? l : r;
     const auto& joined = opens_left(move) ? r : l;
     const bool leaves_left = move == relocation::left_left || move == relocation::right_left;
-    crossing_ = leaves_left ? opened.right : opened.left;
-    model_->merge(crossing_.data(), joined.own.data());
+    std::copy_n(leaves_left ? opened.right : opened.left, crossing_.size(), crossing_.data());
+    model_->merge(crossing_.data(), joined.own);
     const auto merge = node - tree_->leaves();
     batch_.add(4 * merge + static_cast<index_t>(number_of(move)), crossing_.data(), give());
   }

@@ -34,7 +34,7 @@ class gradient_visitor {
   void operator()(const node_statistics& node, const node_statistics&, const node_statistics&) {
     const double omega = posterior_->omega[static_cast<std::size_t>(node.node)];
     omegas_ += omega;
-    if (omega > 0.0) model_->add_gradient(node.own.data(), omega, sum_.data());
+    if (omega > 0.0) model_->add_gradient(node.own, omega, sum_.data());
   }
 
   [[nodiscard]] const std::vector<double>& sum() const noexcept { return sum_; }
@@ -60,9 +60,8 @@ template <class Family>
   detail::progress_meter progress(report, t.nodes());
   const auto model = bind(family, X);
   detail::thread_team team(n_threads);
-  const auto parts = detail::walk_statistics<1>(t, X, model, team, progress, [&] {
-    return detail::gradient_visitor<model_of<Family>>(model, p);
-  });
+  const auto parts = detail::walk_statistics<1>(t, X, model, team, progress,
+                                                [&] { return detail::gradient_visitor(model, p); });
   evidence_gradient g;
   g.family.assign(static_cast<std::size_t>(model.gradient_size()), 0.0);
   double expected_clusters = 0.0;

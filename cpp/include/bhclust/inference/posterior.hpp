@@ -6,8 +6,10 @@
 #include <bhclust/concentration.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/detail/marginal_batch.hpp>
+#include <bhclust/detail/memory.hpp>
 #include <bhclust/detail/node_statistics.hpp>
 #include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -111,49 +114,223 @@ class log_gamma_of_sizes {
   std::vector<double> small_;
 };
 
-inline void climb(const tree& t, tree_posterior& p) {
-  const auto at = [](index_t k) { return static_cast<std::size_t>(k); };
-  p.log_tree.resize(at(t.nodes()));
-  p.log_odds.resize(at(t.nodes()));
-  const log_gamma_of_sizes log_gamma_of(p.n_rows(t));
-  const double log_alpha = std::log(p.alpha);
-  pacer pace;
-  for (index_t k = 0; k < t.nodes(); ++k) {
-    pace(a_node_of_work);
-    const double together = log_alpha + log_gamma_of(p.n_rows(t, k)) + p.log_marginal[at(k)];
-    if (t.is_leaf(k)) {
-      p.log_tree[at(k)] = together;
-      p.log_odds[at(k)] = infinity;
-    } else {
-      p.log_odds[at(k)] = (together - p.log_tree[at(t.left(k))]) - p.log_tree[at(t.right(k))];
-      p.log_tree[at(k)] =
-          log_add_exp(together, p.log_tree[at(t.left(k))] + p.log_tree[at(t.right(k))]);
-    }
-  }
+/// Runs work(first, last) on parts of [begin, end), on the team's threads.
+template <class Work>
+void in_parts(thread_team& team, index_t begin, index_t end, const Work& work) {
+  constexpr index_t part = 16384;
+  team.run((end - begin + part - 1) / part,
+           [&](int, index_t c) {
+             pulse();
+             work(begin + c * part, std::min(end, begin + (c + 1) * part));
+           },
+           [] { pulse(); });
 }
 
-/// Top down: the log probability that every ancestor is split, then omega and height.
-inline void descend(const tree& t, tree_posterior& p) {
-  const auto at = [](index_t k) { return static_cast<std::size_t>(k); };
-  p.omega.resize(at(t.nodes()));
-  p.height.resize(at(t.nodes()));
-  std::vector<double> log_split(at(t.nodes() - t.leaves()));  // of the merge and all its ancestors
-  pacer pace;
-  for (index_t k = t.nodes() - 1; k >= 0; --k) {
-    pace(a_node_of_work);
-    const index_t up = t.parent(k);
-    if (t.is_leaf(k)) {
-      p.omega[at(k)] = up < 0 ? 1.0 : p.height[at(up)];
-      p.height[at(k)] = 0.0;
-      continue;
-    }
-    const double above = up < 0 ? 0.0 : log_split[at(up - t.leaves())];
-    const double apart = above + log_sigmoid(-p.log_odds[at(k)]);
-    p.omega[at(k)] = std::exp(above + log_sigmoid(p.log_odds[at(k)]));
-    p.height[at(k)] = std::exp(apart);
-    log_split[at(k - t.leaves())] = apart;
+/// The log of (1 - r) and of r, of the log odds of r.
+struct log_shares {
+  lanes apart, together;
+
+  explicit log_shares(const lanes& log_odds) noexcept {
+    const lanes zero = lanes::all(0.0);
+    const lanes less = log_odds * -1.0;
+    const lanes rest = log1p(exp(smaller(log_odds, less)));
+    apart = smaller(less, zero) - rest;
+    together = smaller(log_odds, zero) - rest;
   }
-}
+};
+
+/// Up to eight neighbours among a tree's merges that don't depend on each other.
+class merges_at_once {
+ public:
+  /// From node k up: none is a child of another.
+  [[nodiscard]] static index_t upwards(const tree& t, index_t k) noexcept {
+    index_t n = 1;
+    while (n < lanes::count && k + n < t.nodes() && t.left(k + n) < k && t.right(k + n) < k) ++n;
+    return n;
+  }
+  /// From node k down: none is the parent of another.
+  [[nodiscard]] static index_t downwards(const tree& t, index_t k) noexcept {
+    index_t n = 1;
+    while (n < lanes::count && k - n >= t.leaves() && beyond(t.parent(k - n), k)) ++n;
+    return n;
+  }
+
+ private:
+  [[nodiscard]] static bool beyond(index_t parent, index_t k) noexcept {
+    return parent < 0 || parent > k;
+  }
+};
+
+/// log_tree and log_odds of all nodes, from log_marginal.
+class climb {
+ public:
+  climb(const tree& t, tree_posterior& p)
+      : tree_(t), p_(p), log_gamma_of_(p.n_rows(t)), log_alpha_(std::log(p.alpha)) {
+    resize_at_random(p.log_tree, at(t.nodes()));
+    resize_at_random(p.log_odds, at(t.nodes()));
+  }
+
+  void run(thread_team& team) {
+    in_parts(team, 0, tree_.leaves(), [&](index_t begin, index_t end) {
+      for (index_t k = begin; k < end; ++k) {
+        p_.log_tree[at(k)] = together(k);
+        p_.log_odds[at(k)] = infinity;
+      }
+    });
+    pacer pace;
+    for (index_t k = tree_.leaves(); k < tree_.nodes();) {
+      pace(lanes::count * a_node_of_work);
+      const index_t n = merges_at_once::upwards(tree_, k);
+      take(k, n);
+      k += n;
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
+
+  [[nodiscard]] double together(index_t k) const noexcept {
+    return log_alpha_ + log_gamma_of_(p_.n_rows(tree_, k)) + p_.log_marginal[at(k)];
+  }
+
+  void take(index_t first, index_t n) noexcept {
+    double one[lanes::count] = {};
+    double left[lanes::count] = {};
+    double right[lanes::count] = {};
+    for (index_t i = 0; i < n; ++i) {
+      fetch(first + i + ahead);
+      one[i] = together(first + i);
+      left[i] = p_.log_tree[at(tree_.left(first + i))];
+      right[i] = p_.log_tree[at(tree_.right(first + i))];
+    }
+    const lanes whole = lanes::load(one);
+    const lanes odds = (whole - lanes::load(left)) - lanes::load(right);
+    const lanes split = lanes::load(left) + lanes::load(right);
+    odds.store(one);
+    (larger(whole, split) + log1p(exp(smaller(odds, odds * -1.0)))).store(left);
+    std::copy_n(one, n, p_.log_odds.data() + first);
+    std::copy_n(left, n, p_.log_tree.data() + first);
+  }
+
+  void fetch(index_t k) const noexcept {
+    if (k >= tree_.nodes()) return;
+    fetch_early(p_.log_tree.data() + tree_.left(k), 1);
+    fetch_early(p_.log_tree.data() + tree_.right(k), 1);
+  }
+
+  static constexpr index_t ahead = 24;
+
+  const tree& tree_;
+  tree_posterior& p_;
+  log_gamma_of_sizes log_gamma_of_;
+  double log_alpha_;
+};
+
+/// omega and height of all nodes, from log_odds: top down, the log probability that a merge and all
+/// above it are split.
+class descent {
+ public:
+  descent(const tree& t, tree_posterior& p) : tree_(t), p_(p) {
+    resize_at_random(above_, at(t.merges()));
+    resize_at_random(p.omega, at(t.nodes()));
+    resize_at_random(p.height, at(t.nodes()));
+  }
+
+  void run(thread_team& team) {
+    in_parts(team, tree_.leaves(), tree_.nodes(), [&](index_t k, index_t end) { share(k, end); });
+    pacer pace;
+    for (index_t k = tree_.nodes() - 1; k >= tree_.leaves();) {
+      pace(lanes::count * a_node_of_work);
+      const index_t n = merges_at_once::downwards(tree_, k);
+      take(k - n + 1, n);
+      k -= n;
+    }
+    in_parts(team, 0, tree_.nodes(), [&](index_t k, index_t end) {
+      finish_leaves(k, std::min(end, tree_.leaves()));
+      finish_merges(std::max(k, tree_.leaves()), end);
+    });
+  }
+
+ private:
+  [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
+
+  /// Calls f(lanes, how many of them count) for eight neighbours in [k, end) at a time.
+  template <class F>
+  static void eights(const double* values, index_t k, index_t end, const F& f) {
+    for (; k < end; k += lanes::count) {
+      const index_t n = std::min(lanes::count, end - k);
+      double some[lanes::count] = {};
+      std::copy_n(values + k, n, some);
+      f(lanes::load(some), k, n);
+    }
+  }
+  static void put(const lanes& x, index_t n, double* out) noexcept {
+    double some[lanes::count];
+    x.store(some);
+    std::copy_n(some, n, out);
+  }
+
+  /// The log of the shares of each merge alone.
+  void share(index_t begin, index_t end) noexcept {
+    eights(p_.log_odds.data(), begin, end, [&](const lanes& log_odds, index_t k, index_t n) {
+      const log_shares shares(log_odds);
+      put(shares.apart, n, p_.height.data() + k);
+      put(shares.together, n, p_.omega.data() + k);
+    });
+  }
+
+  /// All but the exponential of omega. Heights never rise on the way down, whatever rounding does.
+  void take(index_t first, index_t n) noexcept {
+    double above[lanes::count] = {};
+    double most[lanes::count] = {};
+    for (index_t i = n - 1; i >= 0; --i) {
+      const index_t k = first + i;
+      fetch(k - ahead);
+      const index_t up = tree_.parent(k);
+      const way parent = up < 0 ? way{0.0, 1.0} : above_[at(up - tree_.leaves())];
+      above[i] = parent.log_split;
+      most[i] = parent.height;
+    }
+    for (index_t i = 0; i < n; ++i) p_.omega[at(first + i)] += above[i];
+    double apart[lanes::count] = {};
+    std::copy_n(p_.height.data() + first, n, apart);
+    const lanes split = lanes::load(apart) + lanes::load(above);
+    split.store(above);
+    smaller(exp(split), lanes::load(most)).store(most);
+    for (index_t i = 0; i < n; ++i) above_[at(first + i - tree_.leaves())] = {above[i], most[i]};
+  }
+
+  void fetch(index_t k) const noexcept {
+    if (k < tree_.leaves() || tree_.parent(k) < 0) return;
+    fetch_early(above_.data() + (tree_.parent(k) - tree_.leaves()), 1);
+  }
+
+  void finish_merges(index_t begin, index_t end) noexcept {
+    eights(p_.omega.data(), begin, end, [&](const lanes& log_omega, index_t k, index_t n) {
+      put(exp(log_omega), n, p_.omega.data() + k);
+      for (index_t i = k; i < k + n; ++i) p_.height[at(i)] = above_[at(i - tree_.leaves())].height;
+    });
+  }
+
+  void finish_leaves(index_t begin, index_t end) noexcept {
+    for (index_t k = begin; k < end; ++k) {
+      const index_t up = tree_.parent(k);
+      p_.omega[at(k)] = up < 0 ? 1.0 : above_[at(up - tree_.leaves())].height;
+      p_.height[at(k)] = 0.0;
+    }
+  }
+
+  static constexpr index_t ahead = 24;
+
+  /// That a merge and all above it are split.
+  struct way {
+    double log_split, height;
+  };
+
+  const tree& tree_;
+  tree_posterior& p_;
+  std::vector<way> above_;
+};
 
 /// Writes the log marginal likelihood of every node that it is shown.
 template <class Model>
@@ -162,7 +339,7 @@ class marginal_visitor {
   marginal_visitor(const Model& model, std::vector<double>& out) : batch_(model), out_(&out) {}
 
   void operator()(const node_statistics& node, const node_statistics&, const node_statistics&) {
-    batch_.add(node.node, node.own.data(), give());
+    batch_.add(node.node, node.own, give());
   }
   void finish() { batch_.flush(give()); }
 
@@ -198,15 +375,14 @@ template <class Family>
   detail::require_leaves(t, X.rows());
   tree_posterior p;
   p.alpha = options.alpha;
-  p.log_marginal.resize(static_cast<std::size_t>(t.nodes()));
+  detail::resize_at_random(p.log_marginal, static_cast<std::size_t>(t.nodes()));
   detail::thread_team team(options.n_threads);
-  auto visitors = detail::walk_statistics<1>(t, X, model, team, progress, [&] {
-    return detail::marginal_visitor<model_of<Family>>(model, p.log_marginal);
-  });
+  auto visitors = detail::walk_statistics<1>(
+      t, X, model, team, progress, [&] { return detail::marginal_visitor(model, p.log_marginal); });
   for (auto& visitor : visitors) visitor.finish();
   p.rows = detail::rows_of_nodes(t, X);
-  detail::climb(t, p);
-  detail::descend(t, p);
+  detail::climb(t, p).run(team);
+  detail::descent(t, p).run(team);
   for (const index_t root : t.roots())
     p.log_evidence_bound += p.log_tree[static_cast<std::size_t>(root)];
   p.log_evidence_bound -= detail::log_gamma_ratio(p.alpha, static_cast<double>(p.n_rows(t)));
