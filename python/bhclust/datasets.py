@@ -37,7 +37,7 @@ def load(name: str) -> Table:
     -----
     Ethem Alpaydin and Cenk Kaynak (1998), *Optical Recognition of Handwritten Digits*,
     doi:10.24432/C50P49; Andras Janosi, William Steinbrunn, Matthias Pfisterer and Robert Detrano
-    (1988), *Heart Disease*, doi:10.24432/C52P4X: UCI Machine Learning Repository, under CC BY 4.0.
+    (1989), *Heart Disease*, doi:10.24432/C52P4X: UCI Machine Learning Repository, under CC BY 4.0.
     """
     if name not in _NAMES:
         raise ValueError(f"name is {name!r}; choose from {', '.join(_NAMES)}")
