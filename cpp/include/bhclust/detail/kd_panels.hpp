@@ -3,6 +3,7 @@
 /// a tree of boxes.
 #pragma once
 
+#include <bhclust/detail/byte_panels.hpp>
 #include <bhclust/detail/kd_order.hpp>
 #include <bhclust/detail/nearest_lists.hpp>
 #include <bhclust/detail/parallel.hpp>
@@ -43,12 +44,13 @@ class line_of_floats {
 /// that results depend on neither the panels nor the instruction set.
 class kd_panels {
  public:
-  static constexpr index_t width = 48;
+  static constexpr index_t width = byte_panels::width;
 
   explicit kd_panels(const ward_clusters& clusters)
       : clusters_(clusters),
         d_(clusters.columns()),
-        slack_((1.0 + 1.0 / 64.0) * (1.0 + 0x1p-21 * static_cast<double>(d_ + 8))) {}
+        slack_((1.0 + 1.0 / 64.0) * (1.0 + 0x1p-21 * static_cast<double>(d_ + 8))),
+        bytes_(clusters) {}
 
   [[nodiscard]] index_t panels() const noexcept { return static_cast<index_t>(margin_.size()); }
   [[nodiscard]] static index_t panel_of(index_t slot) noexcept { return slot / width; }
@@ -64,12 +66,22 @@ class kd_panels {
              },
              [&] { progress.tick(); });
     for (index_t b = boxes() - 1; b >= 0; --b) enclose(b);
+    if (with_bytes_) bytes_.rebuild(team, progress);
   }
+
+  /// From now on panels are kept in bytes as well, for flat searches, or no longer.
+  void use_bytes(bool use, thread_team& team, progress_meter& progress) {
+    with_bytes_ = use && byte_panels::takes(d_);
+    bytes_.clear();
+    if (with_bytes_) bytes_.rebuild(team, progress);
+  }
+  [[nodiscard]] bool with_bytes() const noexcept { return with_bytes_; }
 
   /// After a change of one slot.
   void refresh(index_t slot) {
     const index_t panel = panel_of(slot);
     fill(panel);
+    if (with_bytes_) bytes_.refresh(panel);
     path_.clear();
     index_t first = 0;
     index_t count = panels();
@@ -88,7 +100,10 @@ class kd_panels {
   class search {
    public:
     explicit search(const kd_panels& index)
-        : index_(index), x_(at(most * index.d_)), q_(at(index.d_)) {}
+        : index_(index),
+          x_(at(most * index.d_)),
+          q_(at(index.d_)),
+          codes_(at(most * index.bytes_.bytes_a_query())) {}
 
     void clear() noexcept {
       count_ = 0;
@@ -118,17 +133,23 @@ class kd_panels {
     /// all of them, without boxes.
     index_t run(bool flat) {
       scanned_ = 0;
+      passed_ = 0;
       pad();
       for (const auto& own : own_) scan(own.panel, own.queries);
       std::uint64_t all = 0;
       for (const auto& own : own_) all |= own.queries;
-      if (flat) {
+      if (flat && index_.with_bytes_) {
+        scan_bytes(all);
+      } else if (flat) {
         for (index_t p = 0; p < index_.panels(); ++p) scan(p, others(p, all));
       } else {
         descend(all);
       }
       return scanned_;
     }
+
+    /// Clusters that bytes let pass.
+    [[nodiscard]] index_t passed() const noexcept { return passed_; }
 
    private:
     struct query {
@@ -138,6 +159,9 @@ class kd_panels {
     struct visit {
       index_t box;
       std::uint64_t queries;
+    };
+    struct pending {
+      index_t query, slot;
     };
     struct home {
       index_t panel;
@@ -233,6 +257,82 @@ class kd_panels {
       }
     }
 
+    [[nodiscard]] std::int8_t* codes_of(index_t i) noexcept {
+      return codes_.data() + i * index_.bytes_.bytes_a_query();
+    }
+
+    /// All panels for all queries, a few at a time.
+    void scan_bytes(std::uint64_t all) {
+      for (index_t i = 0; i < count_; ++i) {
+        coded_[at(i)].load(index_.bytes_, slot(i), codes_of(i));
+        coded_[at(i)].limit(index_.bytes_, query_[at(i)].list.beyond());
+      }
+      for (index_t p = 0; p < index_.panels(); ++p) {
+        std::uint64_t in_floats = 0;
+        std::array<index_t, static_cast<std::size_t>(byte_panels::together)> asked{};
+        index_t n = 0;
+        for (std::uint64_t rest = others(p, all); rest != 0; rest &= rest - 1) {
+          const index_t i = lowest_bit(rest);
+          if (coded_[at(i)].takes_all()) {
+            in_floats |= rest & ~(rest - 1);
+            continue;
+          }
+          asked[at(n++)] = i;
+          if (n == byte_panels::together) {
+            ask_bytes(p, asked.data(), n);
+            n = 0;
+          }
+        }
+        if (n > 0) ask_bytes(p, asked.data(), n);
+        if (waits_ > most / 2) score_waiting();
+        if (in_floats == 0) continue;
+        scan(p, in_floats);
+        for (; in_floats != 0; in_floats &= in_floats - 1) {
+          const index_t i = lowest_bit(in_floats);
+          coded_[at(i)].limit(index_.bytes_, query_[at(i)].list.beyond());
+        }
+      }
+      score_waiting();
+    }
+
+    void ask_bytes(index_t panel, const index_t* asked, index_t n) {
+      const std::int8_t* codes[byte_panels::together];
+      for (index_t k = 0; k < byte_panels::together; ++k) {
+        codes[k] = codes_of(asked[std::min(k, n - 1)]);
+      }
+      std::uint16_t products[byte_panels::together * width];
+      index_.bytes_.multiply(panel, codes, products);
+      scanned_ += n;
+      for (index_t k = 0; k < n; ++k) {
+        const std::uint64_t pass =
+            coded_[at(asked[k])].passing(index_.bytes_, panel, products + k * width);
+        if (pass != 0) put_off(asked[k], panel, pass);
+      }
+    }
+
+    /// Those clusters of a panel are to be scored, once their means have come from memory.
+    void put_off(index_t i, index_t panel, std::uint64_t places) {
+      for (; places != 0; places &= places - 1) {
+        const index_t slot = panel * width + lowest_bit(places);
+        if (!index_.clusters_.occupied(slot)) continue;
+        fetch_ahead(index_.clusters_.mean(slot), index_.d_);
+        waiting_[at(waits_++)] = {i, slot};
+        if (waits_ == most) score_waiting();
+      }
+    }
+
+    void score_waiting() {
+      passed_ += waits_;
+      for (index_t k = 0; k < waits_; ++k) {
+        const auto [i, slot] = waiting_[at(k)];
+        query& q = query_[at(i)];
+        const double before = q.list.beyond();
+        q.list.offer({index_.clusters_.cost(q.slot, slot), index_.clusters_.node(slot)});
+        if (q.list.beyond() < before) coded_[at(i)].limit(index_.bytes_, q.list.beyond());
+      }
+      waits_ = 0;
+    }
+
     void scan_for(index_t i, index_t panel) {
       query& q = query_[at(i)];
       const index_t d = index_.d_;
@@ -265,11 +365,16 @@ class kd_panels {
     const kd_panels& index_;
     index_t count_ = 0;
     index_t scanned_ = 0;
+    index_t passed_ = 0;
+    index_t waits_ = 0;
     std::array<query, static_cast<std::size_t>(most)> query_{};
     std::array<double, static_cast<std::size_t>(most)> inverse_{}, bound_{};
+    std::array<byte_panels::query, static_cast<std::size_t>(most)> coded_{};
+    std::array<pending, static_cast<std::size_t>(most)> waiting_{};
     std::vector<home> own_;
     std::vector<double> x_;
     std::vector<float> q_;
+    std::vector<std::int8_t> codes_;
     std::vector<visit> open_;
   };
 
@@ -432,6 +537,8 @@ class kd_panels {
   std::vector<index_t> right_;        ///< the right half of a box; -1 - panel of a single panel
   std::vector<index_t> leaf_;         ///< the box of a panel
   std::vector<index_t> path_;
+  bool with_bytes_ = false;
+  byte_panels bytes_;
 };
 
 }  // namespace bhclust::detail

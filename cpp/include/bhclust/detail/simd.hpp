@@ -38,6 +38,15 @@ inline constexpr bool shuffles_bytes = true;
 inline constexpr bool shuffles_bytes = false;
 #endif
 
+/// Whether byte_products takes 32 products a step; elsewhere floats are no slower.
+#if defined(__AVX2__)
+inline constexpr bool multiplies_bytes = true;
+#else
+inline constexpr bool multiplies_bytes = false;
+#endif
+/// Queries of a call of byte_products: as many as registers hold the sums of.
+inline constexpr index_t byte_products_together = 4;
+
 #if defined(__GNUC__) && defined(__AVX512F__)
 using chunk [[gnu::vector_size(64)]] = double;
 using chunk_bits [[gnu::vector_size(64)]] = std::uint64_t;
@@ -176,6 +185,16 @@ template <class To, class From>
   index_t i = 0;
   for (; (x & 1U) == 0; x >>= 1U) ++i;
   return i;
+#endif
+}
+
+/// Has n doubles brought into the cache, if the target knows how.
+inline void fetch_ahead(const double* x, index_t n) noexcept {
+#if defined(__GNUC__)
+  for (index_t i = 0; i < n; i += 8) __builtin_prefetch(x + i);
+#else
+  static_cast<void>(x);
+  static_cast<void>(n);
 #endif
 }
 
@@ -413,7 +432,117 @@ inline void nibble_sums(const std::uint8_t* codes, const std::uint8_t* tables, i
       _mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, in_order)));
 }
 
+/// Dot products of 48 points.
+struct sums_of_48 {
+  __m256i first = _mm256_setzero_si256();
+  __m256i second = _mm256_setzero_si256();
+  __m256i third = _mm256_setzero_si256();
+
+  void add(__m256i x, __m256i y, __m256i z, const std::int8_t* code) noexcept {
+    std::int32_t four = 0;
+    std::memcpy(&four, code, sizeof(four));
+    const __m256i q = _mm256_set1_epi32(four);
+    first = _mm256_add_epi16(first, _mm256_maddubs_epi16(x, q));
+    second = _mm256_add_epi16(second, _mm256_maddubs_epi16(y, q));
+    third = _mm256_add_epi16(third, _mm256_maddubs_epi16(z, q));
+  }
+  void store(std::uint16_t* out) const noexcept {
+    store_sixteen(first, out);
+    store_sixteen(second, out + 16);
+    store_sixteen(third, out + 32);
+  }
+};
+
+[[nodiscard]] inline __m256i load_bytes(const std::uint8_t* x) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+}
+
+/// out[48 q + i], modulo 2^16: the dot product of point i, `pairs` pairs of bytes 96 apart, and the
+/// codes of query q, in which each pair stands twice. Products of two pairs have 16 bits.
+inline void byte_products(const std::uint8_t* points, const std::int8_t* const* codes,
+                          index_t pairs, std::uint16_t* out) noexcept {
+  sums_of_48 a, b, c, d;
+  for (index_t p = 0; p < pairs; ++p, points += 96) {
+    const __m256i x = load_bytes(points);
+    const __m256i y = load_bytes(points + 32);
+    const __m256i z = load_bytes(points + 64);
+    a.add(x, y, z, codes[0] + 4 * p);
+    b.add(x, y, z, codes[1] + 4 * p);
+    c.add(x, y, z, codes[2] + 4 * p);
+    d.add(x, y, z, codes[3] + 4 * p);
+  }
+  a.store(out);
+  b.store(out + 48);
+  c.store(out + 96);
+  d.store(out + 144);
+}
+
+[[nodiscard]] inline __m256i load_sixteen(const std::int16_t* x) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+}
+
+/// Bit i, i = 0 … 47, tells whether products[i] - shift, a number with a sign, is at least
+/// half[i] + base, limited to 16 bits, less the upper half of share[i] slope, likewise; neither
+/// share nor slope is below 0.
+[[nodiscard]] inline std::uint64_t products_at_least(const std::uint16_t* products,
+                                                     std::uint16_t shift, const std::int16_t* half,
+                                                     const std::int16_t* share, std::int16_t base,
+                                                     std::int16_t slope) noexcept {
+  const __m256i from = _mm256_set1_epi16(static_cast<short>(shift));
+  const __m256i level = _mm256_set1_epi16(base);
+  const __m256i times = _mm256_set1_epi16(slope);
+  const auto short_of = [&](index_t i) {
+    const __m256i is = _mm256_sub_epi16(load_sixteen(products + i), from);
+    const __m256i least = _mm256_subs_epi16(_mm256_adds_epi16(load_sixteen(half + i), level),
+                                            _mm256_mulhi_epi16(load_sixteen(share + i), times));
+    return _mm256_cmpgt_epi16(least, is);
+  };
+  constexpr int in_order = 0b11011000;  // packing works by halves
+  const auto bits_of = [](__m256i bytes) {
+    return static_cast<std::uint32_t>(
+        _mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, in_order)));
+  };
+  const __m256i third = short_of(32);
+  const std::uint64_t low = bits_of(_mm256_packs_epi16(short_of(0), short_of(16)));
+  const std::uint64_t high = bits_of(_mm256_packs_epi16(third, third));
+  constexpr std::uint64_t all = (std::uint64_t{1} << 48U) - 1;
+  return ~(low | high << 32U) & all;
+}
+
 #else  // AVX2
+
+/// out[48 q + i], modulo 2^16: the dot product of point i, `pairs` pairs of bytes 96 apart, and the
+/// codes of query q, in which each pair stands twice. Products of two pairs have 16 bits.
+inline void byte_products(const std::uint8_t* points, const std::int8_t* const* codes,
+                          index_t pairs, std::uint16_t* out) noexcept {
+  for (index_t q = 0; q < byte_products_together; ++q) {
+    for (index_t i = 0; i < 48; ++i) {
+      std::int32_t sum = 0;
+      for (index_t j = 0; j < 2 * pairs; ++j) {
+        sum += points[j / 2 * 96 + 2 * i + j % 2] * codes[q][j / 2 * 4 + j % 2];
+      }
+      out[48 * q + i] = static_cast<std::uint16_t>(sum);
+    }
+  }
+}
+
+/// Bit i, i = 0 … 47, tells whether products[i] - shift, a number with a sign, is at least
+/// half[i] + base, limited to 16 bits, less the upper half of share[i] slope, likewise; neither
+/// share nor slope is below 0.
+[[nodiscard]] inline std::uint64_t products_at_least(const std::uint16_t* products,
+                                                     std::uint16_t shift, const std::int16_t* half,
+                                                     const std::int16_t* share, std::int16_t base,
+                                                     std::int16_t slope) noexcept {
+  const auto limited = [](std::int32_t x) { return x < -32768 ? -32768 : x > 32767 ? 32767 : x; };
+  std::uint64_t bits = 0;
+  for (unsigned i = 0; i < 48; ++i) {
+    const std::int32_t upper = share[i] * slope / 65536;
+    const auto is = static_cast<std::int16_t>(static_cast<std::uint16_t>(products[i] - shift));
+    const bool enough = is >= limited(limited(half[i] + base) - upper);
+    bits |= static_cast<std::uint64_t>(enough) << i;
+  }
+  return bits;
+}
 
 /// Bit i tells whether values[i] <= most, i = 0 … 31.
 [[nodiscard]] inline std::uint32_t at_most(const std::uint16_t* values,

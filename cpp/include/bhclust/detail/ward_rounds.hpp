@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,7 @@ class ward_rounds {
   [[nodiscard]] std::vector<ward_merge> run() && {
     progress_.advance(static_cast<index_t>(merges_.size()));
     split_again();
+    probe();
     while (clusters_.live() > 1) {
       const index_t before = clusters_.live();
       find_nearest();
@@ -95,8 +97,21 @@ class ward_rounds {
         [&] { progress_.tick(); });
   }
 
+  /// A few searches tell how the first round should search.
+  void probe() {
+    constexpr index_t few = 32;
+    if (clusters_.slots() < 64 * few) return;
+    index_t looked = 0;
+    for (index_t i = 0; i < few; ++i) {
+      spaces_[0].clear();
+      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
+      looked += spaces_[0].run(flat_);
+    }
+    choose_searches(static_cast<double>(few), static_cast<double>(looked), 0.0);
+  }
+
   void find_nearest() {
-    std::vector<index_t> scanned(at(team_.size()), 0), asked(at(team_.size()), 0);
+    std::vector<index_t> scanned(at(team_.size()), 0), asked(scanned), passed(scanned);
     share(index_.panels(), 8, [&](int thread, index_t begin, index_t end) {
       auto& space = spaces_[at(thread)];
       space.clear();
@@ -104,22 +119,30 @@ class ward_rounds {
         collect(p, space);
         if (space.size() == 0 || (p + 1 < end && !space.full())) continue;
         scanned[at(thread)] += space.run(flat_);
+        passed[at(thread)] += space.passed();
         asked[at(thread)] += space.size();
         pulse();
         for (index_t i = 0; i < space.size(); ++i) settle(space.slot(i), space.found(i));
         space.clear();
       }
     });
-    index_t looked = 0;
-    index_t searches = 0;
-    for (std::size_t t = 0; t < scanned.size(); ++t) {
-      looked += scanned[t];
-      searches += asked[t];
-    }
-    if (searches > 0) {
-      flat_ = flat_ || static_cast<double>(looked) > plan_.flat_share *
-                                                         static_cast<double>(searches) *
-                                                         static_cast<double>(index_.panels());
+    const auto sum = [](const std::vector<index_t>& of) {
+      return static_cast<double>(std::accumulate(of.begin(), of.end(), index_t{0}));
+    };
+    choose_searches(sum(asked), sum(scanned), sum(passed));
+  }
+
+  /// How to search from now on, given how many panels the searches looked into and how many
+  /// clusters bytes let pass.
+  void choose_searches(double searches, double looked, double passed) {
+    constexpr double of_use = 1.0 / 16.0;
+    if (searches == 0.0) return;
+    if (flat_) {
+      const bool useful = passed <= of_use * looked * static_cast<double>(kd_panels::width);
+      if (index_.with_bytes() && !useful) index_.use_bytes(false, team_, progress_);
+    } else if (looked > plan_.flat_share * searches * static_cast<double>(index_.panels())) {
+      flat_ = true;
+      index_.use_bytes(true, team_, progress_);
     }
   }
 
