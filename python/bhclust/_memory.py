@@ -114,6 +114,11 @@ def _bayes_kmeans_of_groups(family: Family, n: int, d: int, **_: int) -> int:
     return n * (300 + 18 * family._width(d))
 
 
+def _randomized_of_groups(family: Family, n: int, d: int, **_: int) -> int:
+    a_thread = 2 * 8 * 2048 * family._width(d)
+    return 300 * n + 2 * a_thread
+
+
 def _posterior_of_groups(_family: Family, n: int, _d: int, **_: int) -> int:
     return 80 * n
 
@@ -142,6 +147,7 @@ OF_GROUPS: dict[str, Callable[..., int]] = {
     "bhc": _bhc_of_groups,
     "rbhc": _rbhc_of_groups,
     "bayes_kmeans_bhc": _bayes_kmeans_of_groups,
+    "randomized_bhc": _randomized_of_groups,
     "posterior": _posterior_of_groups,
     "refine": _refine_of_groups,
 }

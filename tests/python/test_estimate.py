@@ -139,7 +139,6 @@ def test_every_algorithm_is_measured() -> None:
     assert measured == {
         *ALGORITHMS,
         *(f"{name} of groups" for name in OF_GROUPS),
-        "randomized_bhc of groups",
     }
 
 
