@@ -9,7 +9,7 @@ from bhclust import _interrupts as _interrupts
 from bhclust import _instruction_sets as _instruction_sets  # isort: skip
 
 if TYPE_CHECKING:
-    from bhclust import curves, datasets, export, io, metrics, plot
+    from bhclust import curves, datasets, distributed, export, io, metrics, plot
     from bhclust._build import BuildInfo, build_info
     from bhclust._core import Tree, __version__
     from bhclust._lambda import lambda_heuristic
@@ -80,6 +80,7 @@ __all__ = [
     "build_info",
     "curves",
     "datasets",
+    "distributed",
     "estimate",
     "exact_log_evidence",
     "export",

@@ -16,9 +16,9 @@ import bhclust
 
 OPTIONAL = (
     *("scipy", "sklearn", "matplotlib", "pandas", "polars", "click", "rich", "PIL"),
-    *("narwhals", "pyarrow", "anndata", "safetensors", "networkx"),
+    *("narwhals", "pyarrow", "anndata", "safetensors", "networkx", "dask", "distributed"),
 )
-MODULES = ("curves", "datasets", "export", "io", "metrics", "plot")
+MODULES = ("curves", "datasets", "distributed", "export", "io", "metrics", "plot")
 LAZY = ("report",)
 VALUES = [name for name in bhclust.__all__ if name not in (*MODULES, "__version__")]
 CLASSES = [name for name in VALUES if inspect.isclass(getattr(bhclust, name))]

@@ -13,7 +13,7 @@ from .options import json_option
 
 _PACKAGES = (
     *("numpy", "scipy", "click", "rich", "matplotlib", "scikit-learn", "pandas", "narwhals"),
-    *("pyarrow", "anndata", "safetensors", "zstandard", "networkx"),
+    *("pyarrow", "anndata", "safetensors", "zstandard", "networkx", "dask"),
 )
 
 
