@@ -1068,7 +1068,12 @@ def explain(
 ) -> tuple: ...
 def forget(tree: Tree, rows: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> Tree: ...
 def gradient_of_evidence(
-    tree: Tree, posterior: TreePosterior, table: Table, family: Family, progress: typing.Any
+    tree: Tree,
+    posterior: TreePosterior,
+    table: Table,
+    family: Family,
+    progress: typing.Any,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
 ) -> tuple: ...
 def greedy_bhc(
     table: Table,
@@ -1127,6 +1132,7 @@ def log_evidence_bound(
     family: Family,
     kind: str,
     progress: typing.Any,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
 ) -> float: ...
 def log_predictive(
     tree: Tree,
@@ -1165,6 +1171,7 @@ def posterior(
     family: Family,
     alpha: typing.SupportsFloat | typing.SupportsIndex,
     progress: typing.Any,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
 ) -> TreePosterior: ...
 def randomized_bhc(
     table: Table,
@@ -1200,6 +1207,7 @@ def relocate(
     family: Family,
     four: bool,
     progress: typing.Any,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
 ) -> Relocations: ...
 def relocated_tree(
     tree: Tree,

@@ -240,7 +240,7 @@ def _grouped(
         random_state=seed,
         n_threads=1,
     )
-    found = posterior(tree, X, rules.family, alpha=rules.alpha)
+    found = posterior(tree, X, rules.family, alpha=rules.alpha, n_threads=1)
     return found.cut(n_clusters=rules.groups), None
 
 

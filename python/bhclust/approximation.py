@@ -119,8 +119,8 @@ def approximation_loss(
 
     tree, seconds = _timed(fast, table)
     reference, exact_seconds = _timed(exact, table)
-    mine = posterior(tree, table, model, alpha=concentration)
-    theirs = posterior(reference, table, model, alpha=concentration)
+    mine = posterior(tree, table, model, alpha=concentration, n_threads=n_threads)
+    theirs = posterior(reference, table, model, alpha=concentration, n_threads=n_threads)
     bound, exact_bound = mine.log_evidence_bound(), theirs.log_evidence_bound()
     return ApproximationLoss(
         method=method,

@@ -229,12 +229,12 @@ class _Trial:
             return lambda: insert(early, rows, rows, family, n_threads=threads)
         tree = _balanced(rows.n_rows)
         if self.algorithm == "posterior":
-            return lambda: posterior(tree, rows, family)
+            return lambda: posterior(tree, rows, family, n_threads=threads)
         if self.algorithm == "refine":
             return lambda: refine(tree, rows, family)
         found = posterior(tree, rows, family)
         if self.algorithm == "bounds":
-            return lambda: found.log_evidence_bound("relocations")
+            return lambda: found.log_evidence_bound("relocations", n_threads=threads)
         if self.algorithm == "coclustering":
             return found.coclustering
         if self.algorithm == "sample_partitions":

@@ -107,6 +107,9 @@ class _TreeClusterer:
                 "it"
             )
 
+    def _scored(self, tree: Tree, table: Table, family: Family, alpha: float) -> Posterior:
+        return posterior(tree, table, family, alpha=alpha, n_threads=self.n_threads)
+
     def _new_table(self, X: Any, *, unknown_is_missing: bool = False) -> Table:
         self._check_fitted()
         table = self._layout.read(X, unknown_is_missing=unknown_is_missing)
@@ -599,9 +602,7 @@ class BHC(_TreeClusterer):
         with naming(self._layout.keys):
             self.family_._check(table)
             before = self.posterior_._table
-            check_table_memory(
-                self.max_memory, "insert", self.family_, before, n_new=table.n_rows
-            )
+            check_table_memory(self.max_memory, "insert", self.family_, before, n_new=table.n_rows)
             rows = stacked(before, in_form_of(before, table, self.family_))
             alpha, threads = self.posterior_.alpha, check_threads(self.n_threads)
             grown = _core.insert(
@@ -630,7 +631,7 @@ class BHC(_TreeClusterer):
 
     def _replace(self, tree: Tree, table: Table) -> None:
         """Keep another tree, of another table of the same columns."""
-        found = posterior(tree, table, self.family_, alpha=self.posterior_.alpha)
+        found = self._scored(tree, table, self.family_, self.posterior_.alpha)
         labels = self._cut(found)
         self._restore(self._layout, found, labels, labels)
 
@@ -661,7 +662,7 @@ class BHC(_TreeClusterer):
         """With the hyperparameters as they are: of several trees the one of highest evidence."""
         check_table_memory(self.max_memory, "bhc", family, table)
         ways = growths(self.tree, table, family, n_threads=self.n_threads, progress=self.progress)
-        grown = (posterior(way.grow(family, alpha), table, family, alpha=alpha) for way in ways)
+        grown = (self._scored(way.grow(family, alpha), table, family, alpha) for way in ways)
         return max(grown, key=lambda found: found.log_evidence)
 
     def _fixed_columns(self, n_columns: int, layout: _Layout) -> Sequence[int]:
@@ -761,7 +762,7 @@ class RBHC(_TreeClusterer):
                 max_memory=self.max_memory,
                 progress=self.progress,
             )
-            found = posterior(grown, table, family, alpha=alpha)
+            found = self._scored(grown, table, family, alpha)
         self._keep(layout, found, _core.labels_of(grown, grown.roots), rows)
         self.lam_ = lam
         return self
@@ -800,7 +801,7 @@ class RBHC(_TreeClusterer):
             max_memory=self.max_memory,
             progress=self.progress,
         )
-        found = posterior(grown, statistics, alpha=alpha)
+        found = self._scored(grown, statistics._table, statistics.family, alpha)
         self._keep_groups(statistics, found, _core.labels_of(grown, grown.roots))
         self.lam_ = lam
         return self

@@ -15,7 +15,7 @@ from bhclust._posterior_evidence import PosteriorEvidence
 from bhclust._posterior_explanation import Explanation, PosteriorExplanation
 from bhclust._posterior_prediction import PosteriorPrediction
 from bhclust.families import resolve_family
-from bhclust.options import Progress, check_alpha
+from bhclust.options import Progress, check_alpha, check_threads
 from bhclust.table import as_leaves
 from bhclust.trees import as_tree
 
@@ -30,6 +30,7 @@ def posterior(
     alpha: float = 1.0,
     names: Sequence[str] | None = None,
     resolve: bool = False,
+    n_threads: int | None = None,
     max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Posterior:
@@ -51,6 +52,8 @@ def posterior(
     resolve : bool
         Join the children of a node of the Newick text with more than two, as at the root of an
         unrooted phylogeny, from left to right; else it is refused.
+    n_threads : int, optional
+        None: all cores. The result does not depend on it.
     max_memory : int or str, optional
         Bytes beyond the input, or text such as ``"2 GB"``: what would take more is refused before
         it starts; None: what the machine has. `bhclust.estimate` tells.
@@ -76,7 +79,7 @@ def posterior(
     model = resolve_family(family, X)
     value = check_alpha(alpha)
     check_table_memory(max_memory, "posterior", model, table)
-    found = _core.posterior(grown, table, model, value, progress)
+    found = _core.posterior(grown, table, model, value, progress, check_threads(n_threads))
     return Posterior(grown, found, table, model)
 
 

@@ -253,7 +253,9 @@ class _Run:
     def best(self) -> Learned:
         assert self.tree is not None
         family, alpha = self.vector.values(self.x)
-        found = posterior(self.tree, self.table, family, alpha=alpha)
+        found = posterior(
+            self.tree, self.table, family, alpha=alpha, n_threads=self.settings.n_threads
+        )
         return Learned(self.tree, family, alpha, found, found.log_evidence, tuple(self.steps))
 
     def _growths(self, kind: str) -> Sequence[Growth]:
@@ -266,10 +268,14 @@ class _Run:
         )
 
     def _objective_on(self, tree: Tree) -> Callable[[Vector], tuple[float, Vector]]:
+        threads = check_threads(self.settings.n_threads)
+
         def objective(x: Vector) -> tuple[float, Vector]:
             family, alpha = self.vector.values(x)
-            found = _core.posterior(tree, self.table, family, alpha, None)
-            by_alpha, by_family = _core.gradient_of_evidence(tree, found, self.table, family, None)
+            found = _core.posterior(tree, self.table, family, alpha, None, threads)
+            by_alpha, by_family = _core.gradient_of_evidence(
+                tree, found, self.table, family, None, threads
+            )
             prior, by_prior = self.vector.log_prior(x)
             gradient = self.vector.gradient(x, by_alpha, by_family) + by_prior
             return found.log_evidence_bound + prior, gradient

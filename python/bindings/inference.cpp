@@ -36,8 +36,8 @@ namespace {
 using label_array = py::array_t<index_t, py::array::c_style>;
 
 tree_posterior posterior_of(const tree& t, const held_table& table, const held_family& family,
-                            double alpha, py::object progress) {
-  const posterior_options options{alpha, progress_of(std::move(progress))};
+                            double alpha, py::object progress, int n_threads) {
+  const posterior_options options{alpha, progress_of(std::move(progress)), n_threads};
   const py::gil_scoped_release free;
   return posterior(t, table.view, family.over(table.view), options);
 }
@@ -162,20 +162,22 @@ py::tuple samples_of(const tree& t, const tree_posterior& p, const held_table& t
 }
 
 double bound_of(const tree& t, const tree_posterior& p, const held_table& table,
-                const held_family& family, const std::string& kind, py::object progress) {
+                const held_family& family, const std::string& kind, py::object progress,
+                int n_threads) {
   const auto report = progress_of(std::move(progress));
   const py::gil_scoped_release free;
   if (kind == "joint")
-    return joint_evidence_bound(t, p, table.view, family.over(table.view), report);
+    return joint_evidence_bound(t, p, table.view, family.over(table.view), report, n_threads);
   return all_pairs_evidence_bound(t, p, table.view, family.over(table.view), report);
 }
 
 relocations relocations_of(const tree& t, const tree_posterior& p, const held_table& table,
-                           const held_family& family, bool four, py::object progress) {
+                           const held_family& family, bool four, py::object progress,
+                           int n_threads) {
   const auto report = progress_of(std::move(progress));
   const py::gil_scoped_release free;
   return relocate(t, p, table.view, family.over(table.view),
-                  four ? relocation_set::four : relocation_set::two, report);
+                  four ? relocation_set::four : relocation_set::two, report, n_threads);
 }
 
 double exact_of(const held_table& table, const held_family& family, double alpha,
@@ -186,12 +188,12 @@ double exact_of(const held_table& table, const held_family& family, double alpha
 }
 
 py::tuple gradient_of(const tree& t, const tree_posterior& p, const held_table& table,
-                      const held_family& family, py::object progress) {
+                      const held_family& family, py::object progress, int n_threads) {
   const auto report = progress_of(std::move(progress));
   evidence_gradient g;
   {
     const py::gil_scoped_release free;
-    g = gradient_of_evidence(t, p, table.view, family.over(table.view), report);
+    g = gradient_of_evidence(t, p, table.view, family.over(table.view), report, n_threads);
   }
   return py::make_tuple(g.alpha, array_from(std::move(g.family)));
 }
@@ -244,7 +246,7 @@ void register_evidence(py::module_& m) {
         return view_of(self.cast<const relocations&>().log_gain_of_merge, self);
       });
   define(m, "relocate", &relocations_of, py::arg("tree"), py::arg("posterior"), py::arg("table"),
-         py::arg("family"), py::arg("four"), py::arg("progress"));
+         py::arg("family"), py::arg("four"), py::arg("progress"), py::arg("n_threads") = 0);
   define(
       m, "relocated_tree",
       [](const tree& t, index_t node, index_t move) {
@@ -253,7 +255,8 @@ void register_evidence(py::module_& m) {
       },
       py::arg("tree"), py::arg("node"), py::arg("move"));
   define(m, "log_evidence_bound", &bound_of, py::arg("tree"), py::arg("posterior"),
-         py::arg("table"), py::arg("family"), py::arg("kind"), py::arg("progress"));
+         py::arg("table"), py::arg("family"), py::arg("kind"), py::arg("progress"),
+         py::arg("n_threads") = 0);
   define(m, "exact_log_evidence", &exact_of, py::arg("table"), py::arg("family"), py::arg("alpha"),
          py::arg("progress"));
 }
@@ -274,7 +277,7 @@ void register_rows(py::module_& m) {
 
 void register_gradient(py::module_& m) {
   define(m, "gradient_of_evidence", &gradient_of, py::arg("tree"), py::arg("posterior"),
-         py::arg("table"), py::arg("family"), py::arg("progress"));
+         py::arg("table"), py::arg("family"), py::arg("progress"), py::arg("n_threads") = 0);
 }
 
 void register_partitions(py::module_& m) {
@@ -350,7 +353,7 @@ void register_inference(py::module_& m) {
       .def_property_readonly("omega", column_of(&tree_posterior::omega))
       .def_property_readonly("height", column_of(&tree_posterior::height));
   define(m, "posterior", &posterior_of, py::arg("tree"), py::arg("table"), py::arg("family"),
-         py::arg("alpha"), py::arg("progress"));
+         py::arg("alpha"), py::arg("progress"), py::arg("n_threads") = 0);
   define(
       m, "map_nodes",
       [](const tree& t, const tree_posterior& p) { return array_from(map_cut(t, p)); },
