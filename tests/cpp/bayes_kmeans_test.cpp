@@ -108,7 +108,8 @@ groups assigned(const Family& family, const table& X, const std::vector<index_t>
   bhclust::detail::thread_team team(2);
   bhclust::detail::progress_meter progress({}, 1);
   auto store = bhclust::detail::make_store<bhclust::detail::evidence_score>(model, X.view());
-  bhclust::detail::row_assignment<decltype(store)> run(std::move(store), X, alpha, team, progress);
+  bhclust::detail::row_assignment<decltype(store)> run(std::move(store), X.view(), alpha, team,
+                                                       progress);
   run.run(seeds);
   return run.members();
 }

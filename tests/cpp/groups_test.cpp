@@ -36,6 +36,14 @@ std::vector<index_t> counted(index_t n) {
   return all;
 }
 
+/// Labels may be temporary.
+template <class Family>
+group_statistics aggregated(const table_view& X, const Family& family,
+                            const std::vector<index_t>& labels, index_t groups,
+                            const std::vector<index_t>& repeats = {}) {
+  return bhclust::aggregate(X, family, labels, groups, repeats);
+}
+
 /// Labels 0 … groups - 1, each at least once.
 std::vector<index_t> random_labels(random_source& random, index_t n, index_t groups) {
   std::vector<index_t> labels = counted(groups);
@@ -51,7 +59,7 @@ TEST_CASE("groups: of one row each give the rows' posterior, every family") {
   for_each_example(2, 12, 3, [](random_source&, const any_family& family, const table& X) {
     const grouped<any_family> of_groups{family};
     const table_view rows = X.view();
-    const auto S = aggregate(rows, of_groups, counted(rows.rows()), rows.rows());
+    const auto S = aggregated(rows, of_groups, counted(rows.rows()), rows.rows());
     const table_view groups = S.view(rows.columns());
     const auto t = bhclust::greedy_bhc(rows, family);
     const auto p = bhclust::posterior(t, rows, family);
@@ -71,7 +79,7 @@ TEST_CASE("groups: log p of a node is that of its rows, and its prior counts the
     const table_view rows = X.view();
     const index_t n = std::min<index_t>(5, rows.rows());
     const auto labels = random_labels(random, rows.rows(), n);
-    const auto S = aggregate(rows, of_groups, labels, n);
+    const auto S = aggregated(rows, of_groups, labels, n);
     CHECK(std::accumulate(S.weights.begin(), S.weights.end(), index_t{0}) == rows.rows());
     const auto t = bhclust::greedy_bhc(S.view(rows.columns()), of_groups);
     const auto p = bhclust::posterior(t, S.view(rows.columns()), of_groups);
@@ -100,7 +108,7 @@ TEST_CASE("groups: repeats are merged copies") {
     for (index_t i = 0; i < rows.rows(); ++i) {
       repeats.push_back(1 + static_cast<index_t>(random.below(40)));
     }
-    const auto S = aggregate(rows, of_groups, counted(rows.rows()), rows.rows(), repeats);
+    const auto S = aggregated(rows, of_groups, counted(rows.rows()), rows.rows(), repeats);
     CHECK(S.weights == repeats);
     const auto model = bhclust::bind(family, rows);
     std::vector<double> one(static_cast<std::size_t>(model.width())), sum(one);
@@ -127,7 +135,7 @@ TEST_CASE("groups: Ward's rounds merge what the plain scores merge") {
   }
   const table_view X = bhclust::rows(cells.data(), 300, 4);
   const grouped<bhclust::NormalKnownVariance> family{{2.0, 0.0, 9.0}};
-  const auto S = aggregate(X, family, random_labels(random, 300, 90), 90);
+  const auto S = aggregated(X, family, random_labels(random, 300, 90), 90);
   const auto sorted = [&](bhclust::relaxed_method method, int threads) {
     bhclust::relaxed_options options;
     options.method = method;
@@ -147,7 +155,7 @@ TEST_CASE("groups: approximate trees of all leaves at once are greedy's") {
   for_each_example(1, 12, 3, [](random_source& random, const any_family& family, const table& X) {
     const grouped<any_family> of_groups{family};
     const index_t n = std::min<index_t>(8, X.view().rows());
-    const auto S = aggregate(X.view(), of_groups, random_labels(random, X.view().rows(), n), n);
+    const auto S = aggregated(X.view(), of_groups, random_labels(random, X.view().rows(), n), n);
     const table_view groups = S.view(X.view().columns());
     const auto exact = bhclust::greedy_bhc(groups, of_groups);
     bhclust::bayes_kmeans_options options;
@@ -167,13 +175,13 @@ TEST_CASE("groups: what does not fit is refused") {
   const grouped<bhclust::NormalKnownVariance> of_groups{family};
   const std::vector<double> cells = {0.0, 1.0, 2.0};
   const table_view X = bhclust::rows(cells.data(), 3, 1);
-  CHECK_THROWS_AS(static_cast<void>(aggregate(X, of_groups, std::vector<index_t>{0, 1}, 2)),
+  CHECK_THROWS_AS(static_cast<void>(aggregated(X, of_groups, std::vector<index_t>{0, 1}, 2)),
                   std::invalid_argument);
-  CHECK_THROWS_AS(static_cast<void>(aggregate(X, of_groups, std::vector<index_t>{0, 2, 2}, 3)),
+  CHECK_THROWS_AS(static_cast<void>(aggregated(X, of_groups, std::vector<index_t>{0, 2, 2}, 3)),
                   std::invalid_argument);
-  CHECK_THROWS_AS(static_cast<void>(aggregate(X, of_groups, std::vector<index_t>{0, 1, 3}, 3)),
+  CHECK_THROWS_AS(static_cast<void>(aggregated(X, of_groups, std::vector<index_t>{0, 1, 3}, 3)),
                   std::invalid_argument);
-  auto S = aggregate(X, of_groups, std::vector<index_t>{0, 0, 1}, 2);
+  auto S = aggregated(X, of_groups, std::vector<index_t>{0, 0, 1}, 2);
   CHECK_THROWS_AS(static_cast<void>(bhclust::greedy_bhc(S.view(1), family)), std::invalid_argument);
   CHECK_THROWS_AS(static_cast<void>(bhclust::greedy_bhc(S.view(2), of_groups)),
                   std::invalid_argument);

@@ -4,6 +4,9 @@
 /// count rows.
 #pragma once
 
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/marginal_batch.hpp>
+#include <bhclust/detail/score.hpp>
 #include <bhclust/domain.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
@@ -19,11 +22,50 @@
 namespace bhclust {
 namespace detail {
 
-/// A model that observes groups as well as rows; the rest is the inner model's. No store of the
-/// inner model's: these keep rows in forms of their own.
+/// The plain store, with scores eight clusters at a time.
+template <class Model>
+class batched_store : public cluster_store<Model, evidence_score> {
+  using base = cluster_store<Model, evidence_score>;
+
+ public:
+  using query = typename base::query;
+
+  batched_store(const Model& model, const table_view& X) : base(prepared(model, X), X) {}
+
+  void row(const query& q, index_t begin, index_t end, double* out) const {
+    const index_t width = this->width();
+    std::vector<double> joined(static_cast<std::size_t>(width));
+    marginal_batch<Model> batch(this->model());
+    const auto give = [&](index_t s, double value) {
+      out[s - begin] = value - q.self - this->self(s);
+    };
+    pacer pace;
+    for (index_t s = begin; s < end; ++s) {
+      pace(this->work_a_score());
+      std::copy_n(q.statistics.data(), width, joined.data());
+      this->model().merge(joined.data(), this->statistics(s));
+      batch.add(s, joined.data(), give);
+    }
+    batch.flush(give);
+  }
+
+ private:
+  [[nodiscard]] static Model prepared(Model model, const table_view& X) {
+    if constexpr (has<prepare_t, Model>) model.prepare(X.total_weight());
+    return model;
+  }
+};
+
+/// A model that observes groups as well as rows; the rest is the inner model's, but for its store:
+/// stores keep rows in forms of their own.
 template <class Inner>
 class grouped_model {
  public:
+  template <class Score>
+  using store =
+      std::conditional_t<Score::kind == score_kind::evidence, batched_store<grouped_model>,
+                         cluster_store<grouped_model, Score>>;
+
   explicit grouped_model(Inner inner) : inner_(std::move(inner)) {}
 
   [[nodiscard]] index_t width() const { return inner_.width(); }

@@ -189,7 +189,8 @@ class cluster_store {
   };
 
   cluster_store(const Model& model, const table_view& X) : model_(model), clusters_(model.width()) {
-    clusters_.reserve(X.rows());
+    // merged clusters come before dead ones go: see live_clusters
+    clusters_.reserve(X.rows() + X.rows() / 8);
     pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
       pace(work_a_score());
@@ -238,10 +239,15 @@ class cluster_store {
     keep_entries(self_, kept);
   }
 
- private:
+ protected:
   /// No family's score costs more than the square of its width.
   [[nodiscard]] index_t work_a_score() const { return model_.width() * model_.width(); }
+  [[nodiscard]] const Model& model() const noexcept { return model_; }
+  [[nodiscard]] double self(index_t slot) const noexcept {
+    return self_[static_cast<std::size_t>(slot)];
+  }
 
+ private:
   Model model_;
   statistics_block clusters_;
   std::vector<double> self_;
