@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -68,6 +69,16 @@ inline std::vector<table> hard(index_t n, index_t d) {
   wild.cells[static_cast<std::size_t>(d)] = 1e5;
   all.push_back(wild);
   return all;
+}
+
+/// The table with every `step`-th cell missing, and a row and a column with none left.
+inline table with_holes(table t, std::size_t step) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  t.kind += ", holes";
+  for (std::size_t c = 1; c < t.cells.size(); c += step) t.cells[c] = nan;
+  for (index_t j = 0; j < t.d; ++j) t.cells[static_cast<std::size_t>(2 * t.d + j)] = nan;
+  for (index_t i = 0; t.d > 2 && i < t.n; ++i) t.cells[static_cast<std::size_t>(i * t.d + 2)] = nan;
+  return t;
 }
 
 /// The model without its own store.

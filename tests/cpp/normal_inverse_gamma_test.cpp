@@ -96,23 +96,38 @@ TEST_CASE("NormalInverseGamma: fast scores are the plain ones") {
                         t, 1e-9);
 }
 
+TEST_CASE("NormalInverseGamma: fast scores of tables with holes are the plain ones") {
+  for (const index_t d : {1, 3, 9, 17}) {
+    for (const auto& t : gaussian::hard(45, d)) {
+      const auto holes = gaussian::with_holes(t, 7);
+      gaussian::check_store(NormalInverseGamma::from_data(holes.view()), holes, 1e-9);
+    }
+  }
+  const auto t = gaussian::with_holes(gaussian::mixture(90, 4, 21), 5);
+  gaussian::check_trees(NormalInverseGamma::from_data(t.view()), t);
+  gaussian::check_store(
+      NormalInverseGamma{{1.0, 2.0, 3.0, 0.0}, {0.1, 1.0, 1.0, 0.1}, {2.0, 1.0, 2.0, 2.0}, 1.5}, t,
+      1e-9);
+}
+
 TEST_CASE("NormalInverseGamma: tables that the fast scores do not take") {
-  auto t = gaussian::mixture(40, 3, 22);
+  auto t = gaussian::mixture(40, 6, 22);
   const auto family = NormalInverseGamma::from_data(t.view());
-  gaussian::check_store(NormalInverseGamma{0.0, 0.1, {1.0, 2.0, 3.0}, 1.0}, t, 1e-9);
+  const NormalInverseGamma many_kinds{0.0, 0.1, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, 1.0};
+  gaussian::check_store(many_kinds, t, 1e-9);
   auto wild = t;
   wild.cells[4] = 1e60;
   gaussian::check_store(family, wild, 1e-9);
-  auto holes = t;
-  for (std::size_t c = 0; c < holes.cells.size(); c += 5) {
-    holes.cells[c] = std::numeric_limits<double>::quiet_NaN();
-  }
-  gaussian::check_store(family, holes, 1e-9);
-  using kernel =
-      bhclust::detail::normal_inverse_gamma_kernel<bhclust::detail::normal_inverse_gamma_model>;
-  CHECK(kernel::takes(family.bind(3), t.view()));
-  CHECK_FALSE(kernel::takes(family.bind(3), wild.view()));
-  CHECK_FALSE(kernel::takes(family.bind(3), holes.view()));
+  const auto holes = gaussian::with_holes(t, 5);
+  using model = bhclust::detail::normal_inverse_gamma_model;
+  using kernel = bhclust::detail::normal_inverse_gamma_kernel<model>;
+  using holes_kernel = bhclust::detail::normal_inverse_gamma_holes_kernel<model>;
+  CHECK(kernel::takes(family.bind(6), t.view()));
+  CHECK_FALSE(kernel::takes(family.bind(6), wild.view()));
+  CHECK_FALSE(kernel::takes(family.bind(6), holes.view()));
+  CHECK(holes_kernel::takes(family.bind(6), holes.view()));
+  CHECK_FALSE(holes_kernel::takes(family.bind(6), wild.view()));
+  CHECK_FALSE(holes_kernel::takes(many_kinds.bind(6), holes.view()));
 }
 
 TEST_CASE("NormalInverseGamma: defaults for any table") {

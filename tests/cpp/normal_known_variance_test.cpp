@@ -54,18 +54,84 @@ TEST_CASE("NormalKnownVariance: fast scores are the plain ones") {
                         1e-9);
 }
 
+TEST_CASE("NormalKnownVariance: fast scores of tables with holes are the plain ones") {
+  for (const index_t d : {1, 3, 9, 17}) {
+    for (const auto& t : gaussian::hard(45, d)) {
+      const auto holes = gaussian::with_holes(t, 7);
+      // the square of a wild value is some 1e10 units, whose last digits both ways lose
+      const double tolerance = t.kind == "wild row" ? 1e-6 : 1e-9;
+      gaussian::check_store(NormalKnownVariance::from_data(holes.view()), holes, tolerance);
+    }
+  }
+  const auto t = gaussian::with_holes(gaussian::mixture(90, 4, 31), 5);
+  gaussian::check_trees(NormalKnownVariance::from_data(t.view()), t);
+  const NormalKnownVariance family{
+      {1.0, 2.0, 3.0, 1.0}, {0.1, 1.0, 10.0, 0.0}, {5.0, 0.1, 1e6, 2.0}};
+  gaussian::check_store(family, t, 1e-9);
+}
+
+TEST_CASE("NormalKnownVariance: fast divergences of tables with holes are the model's") {
+  using bhclust::detail::relaxed_score;
+  for (const auto& full : gaussian::hard(45, 9)) {
+    const auto t = gaussian::with_holes(full, 7);
+    INFO(t.kind);
+    const auto model = bhclust::bind(NormalKnownVariance::from_data(t.view()), t.view());
+    auto store = bhclust::detail::make_store<relaxed_score>(model, t.view());
+    std::vector<std::vector<double>> clusters;
+    for (index_t i = 0; i < t.n; ++i) clusters.push_back(gaussian::statistics(model, t, i, i + 1));
+    for (index_t i = 0; i + 1 < 45; i += 2) {
+      const index_t other = i % 4 == 0 ? i + 1 : store.slots() - 1;
+      CHECK(store.merge(i, other) == static_cast<index_t>(clusters.size()));
+      clusters.push_back(clusters[static_cast<std::size_t>(i)]);
+      model.merge(clusters.back().data(), clusters[static_cast<std::size_t>(other)].data());
+    }
+    const auto n = clusters.size();
+    std::vector<std::vector<double>> gains(n, std::vector<double>(n));
+    typename decltype(store)::query q;
+    for (std::size_t a = 0; a < n; ++a) {
+      store.load(q, static_cast<index_t>(a));
+      store.row(q, 0, store.slots(), gains[a].data());
+    }
+    double scratch[64];
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = 0; b < n; ++b) {
+        const double wanted = model.divergence(clusters[a].data(), clusters[b].data(), scratch);
+        CHECK(std::fabs(gains[a][b] + wanted) <= 1e-9 * (1.0 + wanted));
+        CHECK(gains[a][b] == gains[b][a]);
+      }
+    }
+  }
+}
+
+TEST_CASE("NormalKnownVariance: two rows with holes cost the same either way round") {
+  const auto t = gaussian::with_holes(gaussian::mixture(60, 5, 33), 6);
+  const auto model = bhclust::bind(NormalKnownVariance::from_data(t.view()), t.view());
+  const auto store = bhclust::detail::make_store<bhclust::detail::evidence_score>(model, t.view());
+  typename decltype(bhclust::detail::make_store<bhclust::detail::evidence_score>(
+      model, t.view()))::query q;
+  std::vector<std::vector<double>> gains(60, std::vector<double>(60));
+  for (index_t a = 0; a < 60; ++a) {
+    store.load(q, a);
+    store.row(q, 0, 60, gains[static_cast<std::size_t>(a)].data());
+  }
+  for (std::size_t a = 0; a < 60; ++a) {
+    for (std::size_t b = 0; b < a; ++b) CHECK(gains[a][b] == gains[b][a]);
+  }
+}
+
 TEST_CASE("NormalKnownVariance: tables that the fast scores do not take") {
   auto t = gaussian::mixture(40, 3, 32);
   const auto family = NormalKnownVariance::from_data(t.view());
-  auto holes = t;
-  for (std::size_t c = 0; c < holes.cells.size(); c += 5) {
-    holes.cells[c] = std::numeric_limits<double>::quiet_NaN();
-  }
-  gaussian::check_store(family, holes, 1e-9);
-  using kernel =
-      bhclust::detail::normal_known_variance_kernel<bhclust::detail::normal_known_variance_model>;
+  const auto holes = gaussian::with_holes(t, 5);
+  auto wild = holes;
+  wild.cells[3] = 1e60;
+  using model = bhclust::detail::normal_known_variance_model;
+  using kernel = bhclust::detail::normal_known_variance_kernel<model>;
+  using holes_kernel = bhclust::detail::normal_known_variance_holes_kernel<model>;
   CHECK(kernel::takes(family.bind(3), t.view()));
   CHECK_FALSE(kernel::takes(family.bind(3), holes.view()));
+  CHECK(holes_kernel::takes(family.bind(3), holes.view()));
+  CHECK_FALSE(holes_kernel::takes(family.bind(3), wild.view()));
 }
 
 TEST_CASE("NormalKnownVariance: defaults for any table") {

@@ -36,7 +36,7 @@ template <class Model>
   return rows;
 }
 
-/// A table without missing cells, each column counted from its middle in a unit of its own.
+/// A table, each column counted from its middle in a unit of its own.
 class scaled_columns {
  public:
   scaled_columns(const table_view& X, std::vector<double> unit)
@@ -47,10 +47,11 @@ class scaled_columns {
     return (x - middle_[at]) / unit_[at];
   }
 
-  /// Whether there is nothing missing, no row is so far away that its digits no longer tell
-  /// neighbours apart as well as those of x do, and no prior mean so far that products of squares
-  /// overflow. Without prior means these are not looked at.
-  [[nodiscard]] bool take(const table_view& X, const std::vector<double>& prior_mean) const {
+  /// Whether there is nothing missing (unless there may be), no row is so far away that its digits
+  /// no longer tell neighbours apart as well as those of x do, and no prior mean so far that
+  /// products of squares overflow. Without prior means these are not looked at.
+  [[nodiscard]] bool take(const table_view& X, const std::vector<double>& prior_mean,
+                          bool with_holes = false) const {
     constexpr double farthest_row = 1e6;
     constexpr double farthest_prior = 1e15;
     pacer pace;
@@ -61,7 +62,9 @@ class scaled_columns {
         if (!(std::fabs(h) < farthest_prior)) return false;
       }
       for (index_t i = 0; i < X.rows(); ++i) {
-        if (!(std::fabs((*this)(j, X.row(i).value(j))) < farthest_row)) return false;
+        const double x = X.row(i).value(j);
+        if (with_holes && is_missing(x)) continue;
+        if (!(std::fabs((*this)(j, x)) < farthest_row)) return false;
       }
     }
     return true;

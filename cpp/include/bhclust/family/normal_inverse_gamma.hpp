@@ -7,6 +7,7 @@
 #include <bhclust/detail/log_screen.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_gamma_batch.hpp>
+#include <bhclust/detail/normal_inverse_gamma_holes_kernel.hpp>
 #include <bhclust/detail/normal_inverse_gamma_kernel.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/screened_store.hpp>
@@ -112,7 +113,7 @@ struct normal_inverse_gamma_column : moments_column {
   }
 };
 
-/// Columns without missing cells are scored eight clusters at a time.
+/// Clusters are scored eight at a time.
 class normal_inverse_gamma_model : public independent<normal_inverse_gamma_column> {
   using self = normal_inverse_gamma_model;
 
@@ -126,10 +127,13 @@ class normal_inverse_gamma_model : public independent<normal_inverse_gamma_colum
   }
 
   template <class Score>
+  using plain_store = independent_store<normal_inverse_gamma_column, Score>;
+  template <class Score>
   using store =
       store_of_screen<self, log_screen<self, smoothed_variances<self>>, Score,
                       store_of_lanes<self, normal_inverse_gamma_kernel<self>, Score,
-                                     independent_store<normal_inverse_gamma_column, Score>>>;
+                                     store_of_lanes<self, normal_inverse_gamma_holes_kernel<self>,
+                                                    Score, plain_store<Score>>>>;
 };
 
 }  // namespace detail

@@ -5,9 +5,11 @@
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/normal_known_variance_holes_kernel.hpp>
 #include <bhclust/detail/normal_known_variance_kernel.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/special.hpp>
+#include <bhclust/detail/ward_holes_kernel.hpp>
 #include <bhclust/detail/ward_kernel.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -90,7 +92,7 @@ struct normal_known_variance_column : moments_column {
   }
 };
 
-/// Columns without missing cells are scored eight clusters at a time.
+/// Clusters are scored eight at a time.
 class normal_known_variance_model : public independent<normal_known_variance_column> {
   using self = normal_known_variance_model;
 
@@ -103,11 +105,15 @@ class normal_known_variance_model : public independent<normal_known_variance_col
   }
 
   template <class Score>
-  using store =
-      lane_store_or<self,
-                    std::conditional_t<Score::kind == score_kind::evidence,
-                                       normal_known_variance_kernel<self>, ward_kernel<self>>,
-                    independent_store<normal_known_variance_column, Score>>;
+  using plain_store = independent_store<normal_known_variance_column, Score>;
+  template <class Score>
+  using store = std::conditional_t<
+      Score::kind == score_kind::evidence,
+      lane_store_or<
+          self, normal_known_variance_kernel<self>,
+          lane_store_or<self, normal_known_variance_holes_kernel<self>, plain_store<Score>>>,
+      lane_store_or<self, ward_kernel<self>,
+                    lane_store_or<self, ward_holes_kernel<self>, plain_store<Score>>>>;
 };
 
 }  // namespace detail

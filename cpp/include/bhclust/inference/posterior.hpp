@@ -364,7 +364,7 @@ inline void require_leaves(const tree& t, index_t rows) {
 }  // namespace detail
 
 /// The posterior of any tree over the rows of X, or over its groups (groups.hpp): then over the
-/// partitions of the rows that keep each group whole. O(n · width) time on all threads; memory: 56
+/// partitions of the rows that keep each group whole. O(n · width) time on all threads; memory: 48
 /// bytes a node, and some thousand clusters' statistics.
 template <class Family>
 [[nodiscard]] tree_posterior posterior(const tree& t, const table_view& X, const Family& family,
