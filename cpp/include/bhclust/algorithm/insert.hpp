@@ -287,12 +287,15 @@ class leaf_insertion {
 
  private:
   static constexpr int most_misses = 3;
+  static constexpr int most_looks = 32;
 
   /// Climbs from a new leaf's parent and interchanges, until some nodes in a row let nothing rise;
-  /// a node that was made of other rows is looked at before those above it.
+  /// a node that was made of other rows is looked at before those above it. In a chain a row may be
+  /// handed on from node to node for little, so there is an end to it.
   void rotate(index_t k) {
     bool changed = false;
-    for (int misses = 0; misses < most_misses && k >= 0;) {
+    int misses = 0;
+    for (int looks = 0; looks < most_looks && misses < most_misses && k >= 0; ++looks) {
       tree_.update_log_t(k);
       const index_t made = interchanges_.improve(k);
       if (made >= 0) {
