@@ -130,7 +130,9 @@ class NormalInverseWishart(Family):
     _takes_missing: typing.ClassVar[bool] = False
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NormalInverseWishart:
         """
@@ -145,9 +147,9 @@ class NormalInverseWishart(Family):
         nu: float | numpy.typing.ArrayLike = 3.0,
         psi: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -192,7 +194,9 @@ class NormalInverseGamma(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NormalInverseGamma:
         """
@@ -207,9 +211,9 @@ class NormalInverseGamma(Family):
         a: float | numpy.typing.ArrayLike = 1.0,
         b: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -252,7 +256,9 @@ class NormalKnownVariance(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NormalKnownVariance:
         """
@@ -266,9 +272,9 @@ class NormalKnownVariance(Family):
         mean: float | numpy.typing.ArrayLike = 0.0,
         prior_variance: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -304,7 +310,9 @@ class BernoulliBeta(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> BernoulliBeta:
         """
@@ -314,9 +322,9 @@ class BernoulliBeta(Family):
     def __init__(
         self, *, a: float | numpy.typing.ArrayLike = 1.0, b: float | numpy.typing.ArrayLike = 1.0
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -347,7 +355,9 @@ class CategoricalDirichlet(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> CategoricalDirichlet:
         """
@@ -360,9 +370,9 @@ class CategoricalDirichlet(Family):
         concentration: float | numpy.typing.ArrayLike = 1.0,
         levels: float | numpy.typing.ArrayLike = 0.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -391,7 +401,9 @@ class MultinomialDirichlet(Family):
     _takes_missing: typing.ClassVar[bool] = False
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> MultinomialDirichlet:
         """
@@ -399,9 +411,9 @@ class MultinomialDirichlet(Family):
         """
     def __eq__(self, arg0: typing.Any) -> bool: ...
     def __init__(self, *, concentration: float | numpy.typing.ArrayLike = 1.0) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -427,7 +439,9 @@ class PoissonGamma(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> PoissonGamma:
         """
@@ -440,9 +454,9 @@ class PoissonGamma(Family):
         shape: float | numpy.typing.ArrayLike = 1.0,
         rate: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -473,7 +487,9 @@ class ExponentialGamma(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> ExponentialGamma:
         """
@@ -486,9 +502,9 @@ class ExponentialGamma(Family):
         shape: float | numpy.typing.ArrayLike = 1.0,
         rate: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -519,7 +535,9 @@ class GeometricBeta(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> GeometricBeta:
         """
@@ -529,9 +547,9 @@ class GeometricBeta(Family):
     def __init__(
         self, *, a: float | numpy.typing.ArrayLike = 1.0, b: float | numpy.typing.ArrayLike = 1.0
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -564,7 +582,9 @@ class NegativeBinomialBeta(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NegativeBinomialBeta:
         """
@@ -578,9 +598,9 @@ class NegativeBinomialBeta(Family):
         a: float | numpy.typing.ArrayLike = 1.0,
         b: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -618,7 +638,9 @@ class VonMisesFisher(Family):
     _takes_missing: typing.ClassVar[bool] = False
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> VonMisesFisher:
         """
@@ -632,9 +654,9 @@ class VonMisesFisher(Family):
         mean_direction: float | numpy.typing.ArrayLike = 0.0,
         prior_kappa: float | numpy.typing.ArrayLike = 0.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -680,7 +702,9 @@ class GaussianProcess(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(
         X: typing.Any, *, times: typing.Any = None, kernel: typing.Any = None
@@ -699,9 +723,9 @@ class GaussianProcess(Family):
         noise: float | numpy.typing.ArrayLike = 1.0,
         mean: float | numpy.typing.ArrayLike = 0.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -754,10 +778,10 @@ class Product(Family):
             tuple[typing.Any, collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]
         ],
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def blocks(self) -> list:
+    def blocks(self) -> list[typing.Any]:
         """
         The (family, columns) pairs.
         """
@@ -828,7 +852,7 @@ class Tree:
         int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], str
     ]: ...
     def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None: ...
     def cut(
         self,
         *,
@@ -836,7 +860,7 @@ class Tree:
         n_clusters: typing.SupportsInt | typing.SupportsIndex | None = None,
     ) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Labels from the costs of RBHC, numbered by first row.
+        Labels from the costs of RBHC, numbered from the largest cluster, then by first row.
 
         Merges below ``lam`` stay, on the running maximum of d*; or the ``n_clusters - 1`` costliest merges
         are undone. A tree of BHC has no d*: cut its posterior.
@@ -1006,7 +1030,7 @@ def compiler() -> str:
 
 def curve(
     family: Family, table: Table, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def dendrogram_purity(
     tree: Tree, classes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], pairs: bool
 ) -> float: ...
@@ -1023,10 +1047,10 @@ def explain(
     family: Family,
     node: typing.SupportsInt | typing.SupportsIndex,
     order: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def gradient_of_evidence(
     tree: Tree, posterior: TreePosterior, table: Table, family: Family, progress: typing.Any
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def greedy_bhc(
     table: Table,
     family: Family,
@@ -1059,7 +1083,9 @@ def instruction_set() -> str:
     """
 
 def labels_of(
-    tree: Tree, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]
+    tree: Tree,
+    nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    log_marginal: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None = None,
 ) -> numpy.typing.NDArray[numpy.int64]: ...
 def linkage_heights(
     tree: Tree, posterior: TreePosterior
@@ -1167,7 +1193,7 @@ def sample_rows(
     n_samples: typing.SupportsInt | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def separation(
     table: Table,
     family: Family,
