@@ -14,6 +14,7 @@ from ._frames import frame_column, frame_names, is_frame
 from ._sniff import Column, is_absent
 from .families import aliases
 from .io import Table
+from .matrices import SparseColumns
 from .options import shown
 from .table import as_table
 
@@ -70,7 +71,9 @@ def columns_of(X: Any, post: PosteriorLike, groups: Ints) -> dict[str, Column]:
         X, names = X.table, X.names
     if isinstance(X, Table):
         _check_rows(X.n_rows, n)
-        return X.columns
+        if not isinstance(X.columns, SparseColumns):
+            return dict(X.columns)
+        return _sparse_columns(X.data, post, groups, list(X.columns), X.columns.why)
     if hasattr(X, "tocsr"):
         return _sparse_columns(X, post, groups, names)
     families = _Families(post)
@@ -85,7 +88,7 @@ def columns_of(X: Any, post: PosteriorLike, groups: Ints) -> dict[str, Column]:
 
 
 def _name_of(number: Any, names: Sequence[str] | None) -> str:
-    return f"column {number}" if names is None else names[number]
+    return f"column {number}" if names is None else str(names[number])
 
 
 def _check_rows(found: int, n: int) -> None:
@@ -217,13 +220,14 @@ def _likely(present: Floats) -> str:
 
 
 def _sparse_columns(
-    X: Any, post: PosteriorLike, groups: Ints, names: Sequence[str] | None
+    X: Any, post: PosteriorLike, groups: Ints, names: Sequence[str] | None, why: str = "sparse"
 ) -> dict[str, Column]:
     table = as_table(X)
     _check_rows(table.n_rows, post.tree.n_leaves)
     data, indices, indptr = table.arrays
     rows = np.repeat(np.arange(table.n_rows), np.diff(indptr))
-    family = alias_of(post.family) if hasattr(post, "family") else "poisson"
+    model = getattr(post, "family", None)
+    family = "poisson" if model is None else alias_of(model)
     kept = _most_telling(np.asarray(data), np.asarray(indices), groups[rows], table.n_columns)
     place = np.full(table.n_columns, -1)
     place[kept] = np.arange(len(kept))
@@ -231,18 +235,17 @@ def _sparse_columns(
     cells = np.zeros((table.n_rows, len(kept)))
     cells[rows[taken], place[indices[taken]]] = data[taken]
     totals = np.bincount(rows, weights=data, minlength=table.n_rows)
-    found = _dense_columns(cells, [_name_of(number, names) for number in kept.tolist()], family)
+    kept_names = [_name_of(number, names) for number in kept.tolist()]
+    found = _dense_columns(cells, kept_names, family, why)
     if family == "multinomial":
-        name = "others" if "others" not in found else "(others)"
+        name = "other columns" if "other columns" not in found else "(other columns)"
         found[name] = Column(name, family, totals - cells.sum(axis=1), (), "columns not listed")
     return found
 
 
-def _dense_columns(cells: Floats, names: Sequence[str], family: str) -> dict[str, Column]:
+def _dense_columns(cells: Floats, names: Sequence[str], family: str, why: str) -> dict[str, Column]:
     levels = ("0", "1") if family == "bernoulli" else ()
-    return {
-        name: Column(name, family, cells[:, j], levels, "sparse") for j, name in enumerate(names)
-    }
+    return {name: Column(name, family, cells[:, j], levels, why) for j, name in enumerate(names)}
 
 
 def _most_telling(data: Floats, indices: Ints, groups: Ints, n_columns: int) -> Ints:

@@ -172,7 +172,9 @@ class NormalInverseWishart(Family):
     _takes_missing: typing.ClassVar[bool] = False
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NormalInverseWishart:
         """
@@ -187,9 +189,9 @@ class NormalInverseWishart(Family):
         nu: float | numpy.typing.ArrayLike = 3.0,
         psi: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -234,7 +236,9 @@ class NormalInverseGamma(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NormalInverseGamma:
         """
@@ -249,9 +253,9 @@ class NormalInverseGamma(Family):
         a: float | numpy.typing.ArrayLike = 1.0,
         b: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -294,7 +298,9 @@ class NormalKnownVariance(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NormalKnownVariance:
         """
@@ -308,9 +314,9 @@ class NormalKnownVariance(Family):
         mean: float | numpy.typing.ArrayLike = 0.0,
         prior_variance: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -346,7 +352,9 @@ class BernoulliBeta(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> BernoulliBeta:
         """
@@ -356,9 +364,9 @@ class BernoulliBeta(Family):
     def __init__(
         self, *, a: float | numpy.typing.ArrayLike = 1.0, b: float | numpy.typing.ArrayLike = 1.0
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -389,7 +397,9 @@ class CategoricalDirichlet(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> CategoricalDirichlet:
         """
@@ -402,9 +412,9 @@ class CategoricalDirichlet(Family):
         concentration: float | numpy.typing.ArrayLike = 1.0,
         levels: float | numpy.typing.ArrayLike = 0.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -433,7 +443,9 @@ class MultinomialDirichlet(Family):
     _takes_missing: typing.ClassVar[bool] = False
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> MultinomialDirichlet:
         """
@@ -441,9 +453,9 @@ class MultinomialDirichlet(Family):
         """
     def __eq__(self, arg0: typing.Any) -> bool: ...
     def __init__(self, *, concentration: float | numpy.typing.ArrayLike = 1.0) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -469,7 +481,9 @@ class PoissonGamma(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> PoissonGamma:
         """
@@ -482,9 +496,9 @@ class PoissonGamma(Family):
         shape: float | numpy.typing.ArrayLike = 1.0,
         rate: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -515,7 +529,9 @@ class ExponentialGamma(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> ExponentialGamma:
         """
@@ -528,9 +544,9 @@ class ExponentialGamma(Family):
         shape: float | numpy.typing.ArrayLike = 1.0,
         rate: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -561,7 +577,9 @@ class GeometricBeta(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> GeometricBeta:
         """
@@ -571,9 +589,9 @@ class GeometricBeta(Family):
     def __init__(
         self, *, a: float | numpy.typing.ArrayLike = 1.0, b: float | numpy.typing.ArrayLike = 1.0
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -606,7 +624,9 @@ class NegativeBinomialBeta(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> NegativeBinomialBeta:
         """
@@ -620,9 +640,9 @@ class NegativeBinomialBeta(Family):
         a: float | numpy.typing.ArrayLike = 1.0,
         b: float | numpy.typing.ArrayLike = 1.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -660,7 +680,9 @@ class VonMisesFisher(Family):
     _takes_missing: typing.ClassVar[bool] = False
     _takes_sparse: typing.ClassVar[bool] = True
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(X: typing.Any) -> VonMisesFisher:
         """
@@ -674,9 +696,9 @@ class VonMisesFisher(Family):
         mean_direction: float | numpy.typing.ArrayLike = 0.0,
         prior_kappa: float | numpy.typing.ArrayLike = 0.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -722,7 +744,9 @@ class GaussianProcess(Family):
     _takes_missing: typing.ClassVar[bool] = True
     _takes_sparse: typing.ClassVar[bool] = False
     @staticmethod
-    def _gradient_sizes(columns: typing.SupportsInt | typing.SupportsIndex) -> dict: ...
+    def _gradient_sizes(
+        columns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> dict[str, typing.Any]: ...
     @staticmethod
     def from_data(
         X: typing.Any, *, times: typing.Any = None, kernel: typing.Any = None
@@ -741,9 +765,9 @@ class GaussianProcess(Family):
         noise: float | numpy.typing.ArrayLike = 1.0,
         mean: float | numpy.typing.ArrayLike = 0.0,
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, typing.Any]:
         """
         The hyperparameters by keyword.
         """
@@ -796,10 +820,10 @@ class Product(Family):
             tuple[typing.Any, collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]
         ],
     ) -> None: ...
-    def __reduce__(self) -> tuple: ...
+    def __reduce__(self) -> tuple[typing.Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def blocks(self) -> list:
+    def blocks(self) -> list[typing.Any]:
         """
         The (family, columns) pairs.
         """
@@ -870,7 +894,7 @@ class Tree:
         int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], str
     ]: ...
     def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None: ...
     def cut(
         self,
         *,
@@ -878,7 +902,7 @@ class Tree:
         n_clusters: typing.SupportsInt | typing.SupportsIndex | None = None,
     ) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Labels from the costs of RBHC, numbered by first row.
+        Labels from the costs of RBHC, numbered from the largest cluster, then by first row.
 
         Merges below ``lam`` stay, on the running maximum of d*; or the ``n_clusters - 1`` costliest merges
         are undone. A tree of BHC has no d*: cut its posterior.
@@ -1048,7 +1072,7 @@ def compiler() -> str:
 
 def curve(
     family: Family, table: Table, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def dendrogram_purity(
     tree: Tree, classes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], pairs: bool
 ) -> float: ...
@@ -1065,7 +1089,7 @@ def explain(
     family: Family,
     node: typing.SupportsInt | typing.SupportsIndex,
     order: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def forget(tree: Tree, rows: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> Tree: ...
 def gradient_of_evidence(
     tree: Tree,
@@ -1074,7 +1098,7 @@ def gradient_of_evidence(
     family: Family,
     progress: typing.Any,
     n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def greedy_bhc(
     table: Table,
     family: Family,
@@ -1117,7 +1141,9 @@ def instruction_set() -> str:
     """
 
 def labels_of(
-    tree: Tree, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]
+    tree: Tree,
+    nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    log_marginal: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None = None,
 ) -> numpy.typing.NDArray[numpy.int64]: ...
 def linkage_heights(
     tree: Tree, posterior: TreePosterior
@@ -1228,7 +1254,7 @@ def sample_rows(
     n_samples: typing.SupportsInt | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
-) -> tuple: ...
+) -> tuple[typing.Any, ...]: ...
 def separation(
     table: Table,
     family: Family,

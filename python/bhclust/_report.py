@@ -28,11 +28,13 @@ from ._page import counted, mixture_in_words
 from ._sniff import Column
 from ._traits import Trait, short_name, traits
 from .io import OutputFiles, Table
+from .matrices import SparseColumns
 from .metrics import adjusted_rand_index
 
 _MOST_CLUSTERS = 200
 _MOST_NAMES = 12
 _MANY_CLUSTERS = 50
+_MOST_APART = 3
 _FEWER_NAMES = 5
 _MOST_COLUMNS = 500
 _MOST_WORK = 2e8
@@ -170,7 +172,7 @@ def page(
 
 
 def _own_file(name: str) -> str:
-    return (resources.files(__package__) / "data" / name).read_text(encoding="utf-8")
+    return (resources.files("bhclust") / "data" / name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:
@@ -207,6 +209,7 @@ class _Found:
     chances: Floats | None
     field: Field
     means: Floats
+    widths: dict[str, int]
 
     @property
     def n_clusters(self) -> int:
@@ -254,7 +257,16 @@ def _found(
         chances=_chances(post, flat),
         field=field,
         means=means_of(field.cells, flat),
+        widths=_widths(X if is_table else None, columns),
     )
+
+
+def _widths(table: Table | None, columns: dict[str, Column]) -> dict[str, int]:
+    """For each column its number of cells in the model; of a sparse table they are too many."""
+    if table is not None and isinstance(table.columns, SparseColumns):
+        return dict.fromkeys(table.columns, 1)
+    # A hurdle makes two cells of a column, side by side.
+    return {name: 1 + (column.family == "hurdle") for name, column in columns.items()}
 
 
 def _chances(post: Any, labels: Ints) -> Floats | None:
@@ -271,6 +283,8 @@ def _head(found: _Found) -> str:
     rows = counted(len(found.labels), found.unit)
     told = [("How many clusters", *_how_many(found)), ("How sure", *_how_sure(found))]
     told.append(("Doubtful", *_how_doubtful(found)))
+    if found.n_clusters > 1:
+        told.append(("What sets them apart", "", _what_apart(found), "clusters"))
     known = [row for row, name in enumerate(found.classes or ()) if name]
     classes = [found.classes[row] for row in known] if found.classes else []
     if len(set(classes)) > 1:
@@ -281,7 +295,8 @@ def _head(found: _Found) -> str:
         )
         told.append(("Known classes", f"{index:.2f}", words, ""))
     items = "".join(
-        f"<div><dt>{escape(what)}</dt><dd><b>{escape(short)}</b> {escape(words)}"
+        f"<div><dt>{escape(what)}</dt><dd>{f'<b>{escape(short)}</b> ' if short else ''}"
+        + escape(words)
         + (f' <a href="#{place}">More</a>' if place else "")
         + "</dd></div>"
         for what, short, words, place in told
@@ -290,7 +305,7 @@ def _head(found: _Found) -> str:
     return (
         '<a class="skip" href="#clusters">To the table of the clusters</a>\n'
         f"<p>{escape(lead)} <span class='faint'>Log evidence "
-        f"{found.post.log_evidence:,.2f} nats; {counted(len(found.columns), 'columns')}.</span></p>"
+        f"{found.post.log_evidence:,.2f} nats; {counted(len(found.widths), 'columns')}.</span></p>"
         f"\n<dl class='answers'>{items}</dl>"
     )
 
@@ -320,6 +335,19 @@ def _how_doubtful(found: _Found) -> tuple[str, str, str]:
     unit = counted(many, found.unit).removeprefix(f"{many:,} ")
     words = f"{unit} may belong elsewhere: the chance of the own cluster is below {_SURE:.0%}."
     return f"{many:,}", words, "doubtful" if many else ""
+
+
+def _what_apart(found: _Found) -> str:
+    """Say what marks the largest clusters, which have the first numbers."""
+    largest = np.argsort(-np.bincount(found.labels), kind="stable")[:_MOST_APART]
+    marks = {
+        label: ", ".join(trait.short for trait in found.traits[label][:2])
+        for label in sorted(largest.tolist())
+    }
+    told = "; ".join(f"cluster {label}: {short}" for label, short in marks.items() if short)
+    if not told:
+        return "No column does by itself."
+    return f"{told}{'; …' if found.n_clusters > len(largest) else '.'}"
 
 
 def _key(found: _Found) -> str:
@@ -375,7 +403,7 @@ def _data(found: _Found) -> str:
         "shorts": [", ".join(trait.short for trait in told[:3]) for told in found.traits],
         **_report_data.tree_of(found.post, found.labels),
         **_report_data.cells_of(found.field),
-        **_report_data.explained(found.post, found.columns),
+        **_report_data.explained(found.post, found.widths),
     }
     return f'<script type="application/json" id="data">{_report_data.as_json(values)}</script>'
 
@@ -585,7 +613,7 @@ def _columns(found: _Found) -> str:
         lines.append(_row([column.name, f"{kind} ({column.family})", _values(column), column.why]))
     lines += [_row([name, "set aside", "", why]) for name, why in found.set_aside.items()]
     notes = "".join(f"<p class='faint'>{escape(note)}</p>" for note in found.notes)
-    left = len(found.columns) - _MOST_COLUMNS
+    left = len(found.widths) - min(len(found.columns), _MOST_COLUMNS)
     more = f"<p class='faint'>and {left:,} more columns</p>" if left > 0 else ""
     head = ("column", "taken for", "values", "because")
     shown = _table("Columns", head, lines)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ._condense import Floats, Ints, leaf_order, roots_by_label
 from ._heatmap import Field
-from ._sniff import Column
 
 _ALPHABET = np.frombuffer(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", dtype=np.uint8
@@ -59,14 +58,13 @@ def cells_of(field: Field) -> dict[str, Any]:
     return {"fields": field.names, "cells": letters.tobytes().decode("ascii")}
 
 
-def explained(post: Any, columns: Mapping[str, Column]) -> dict[str, Any]:
+def explained(post: Any, columns: Mapping[str, int]) -> dict[str, Any]:
     """The strongest contributions of the columns at the largest nodes, in nats.
 
-    None where the columns are others than those clustered on.
+    `columns` are their numbers of cells. None where they are others than those clustered on.
     """
     tree, names = post.tree, list(columns)
-    # A hurdle makes two cells of a column, side by side.
-    widths = np.array([1 + (column.family == "hurdle") for column in columns.values()], dtype=int)
+    widths = np.array(list(columns.values()), dtype=int)
     if not names or post._table.n_columns != widths.sum():
         return {"columns": [], "explained": {}}
     firsts = np.cumsum(widths) - widths

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._frames import frame_names, is_frame, rows_of
 from bhclust._lambda import lambda_heuristic
@@ -481,7 +480,7 @@ class BHC(_TreeClusterer):
     Attributes
     ----------
     labels_ : array of int, shape (n_rows,)
-        Clusters ``0`` … ``n_clusters_ - 1``, in order of their first row.
+        Clusters ``0`` … ``n_clusters_ - 1``, the largest first, as in `Posterior.cut`.
     n_clusters_ : int
     tree_ : Tree
     posterior_ : Posterior
@@ -763,7 +762,7 @@ class RBHC(_TreeClusterer):
                 progress=self.progress,
             )
             found = self._scored(grown, table, family, alpha)
-        self._keep(layout, found, _core.labels_of(grown, grown.roots), rows)
+        self._keep(layout, found, found._labels_of(grown.roots), rows)
         self.lam_ = lam
         return self
 
@@ -802,7 +801,7 @@ class RBHC(_TreeClusterer):
             progress=self.progress,
         )
         found = self._scored(grown, statistics._table, statistics.family, alpha)
-        self._keep_groups(statistics, found, _core.labels_of(grown, grown.roots))
+        self._keep_groups(statistics, found, found._labels_of(grown.roots))
         self.lam_ = lam
         return self
 

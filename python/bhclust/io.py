@@ -6,7 +6,7 @@ import difflib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from ._sniff import (
     uses_decimal_comma,
 )
 from .families import HURDLE
-from .matrices import Matrix, is_matrix_file, read_matrix
+from .matrices import Matrix, SparseColumns, is_matrix_file, read_matrix
 from .table import names_as_numbers
 
 __all__ = ["Column", "Matrix", "OutputFiles", "Table", "read_matrix", "read_table"]
@@ -49,8 +49,9 @@ class Table:
         The file.
     n_rows : int
         Number of rows.
-    columns : dict of str to Column
-        The columns to cluster on, in the order of the file.
+    columns : mapping of str to Column
+        The columns to cluster on, in the order of the file; those of a sparse matrix are made as
+        they are asked for.
     set_aside : dict of str to str
         The other columns, and why.
     names : list of str or None
@@ -75,7 +76,7 @@ class Table:
 
     path: str
     n_rows: int
-    columns: dict[str, Column]
+    columns: Mapping[str, Column]
     set_aside: dict[str, str]
     names: list[str] | None
     target: list[str] | None
@@ -94,13 +95,17 @@ class Table:
     @property
     def family(self) -> str | dict[str, str]:
         """What `BHC` takes as `family`: one alias for all columns, or one for each."""
+        if isinstance(self.columns, SparseColumns):
+            return self.columns.family
         by_column = {name: column.family for name, column in self.columns.items()}
         kinds = set(by_column.values())
         return kinds.pop() if len(kinds) == 1 and kinds != {HURDLE} else by_column
 
     @property
-    def data(self) -> NDArray[np.float64] | dict[str, NDArray[np.float64]]:
+    def data(self) -> Any:
         """What `BHC.fit` takes: a matrix where all columns share a family, or else columns."""
+        if isinstance(self.columns, SparseColumns):
+            return self.columns.matrix
         if isinstance(self.family, str):
             return np.column_stack([column.values for column in self.columns.values()])
         return {name: column.values for name, column in self.columns.items()}
@@ -265,7 +270,11 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
         With the columns of ``fitted``, in its order and with its codes.
     """
     if is_matrix_file(path):
-        found = _table_of(read_matrix(path))
+        known = fitted.columns if isinstance(fitted.columns, SparseColumns) else None
+        found = _table_of(read_matrix(path, family=known.family if known else None))
+        if known and isinstance(found.columns, SparseColumns):
+            _check_columns(found.path, list(found.columns), fitted)
+            return replace(found, columns=found.columns.chosen(list(fitted.columns)))
         texts = {name: _again(column) for name, column in found.columns.items()}
         rows = Records(found.path, list(texts), [], list(found.lines), list(found.numbers), "", [])
         cells: dict[str, Cells] = {
@@ -280,12 +289,7 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
         before = [name for name, why in fitted.set_aside.items() if why == _NAMES]
         key = before[0] if before and before[0] in cells else name_column(others)
         names = _row_names(cells[key], rows.numbers) if key else None
-    for name in fitted.columns:
-        if name not in cells:
-            raise ValueError(
-                f"{rows.path}: has no column '{shown(name)}', which the model needs; "
-                + _did_you_mean(name, rows.header)
-            )
+    _check_columns(rows.path, rows.header, fitted)
     columns = {name: read_like(cells[name], column) for name, column in fitted.columns.items()}
     return Table(
         path=rows.path,
@@ -298,6 +302,16 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
         numbers=rows.numbers,
         lines=rows.lines,
     )
+
+
+def _check_columns(path: str, names: Sequence[str], fitted: Table) -> None:
+    known = set(names)
+    for name in fitted.columns:
+        if name not in known:
+            raise ValueError(
+                f"{path}: has no column '{shown(name)}', which the model needs; "
+                + _did_you_mean(name, names)
+            )
 
 
 def _again(column: Column) -> NDArray[Any]:
@@ -371,14 +385,14 @@ def _parquet(path: str | os.PathLike[str]) -> tuple[Records, dict[str, Cells]]:
     """The columns of a Parquet file; its rows have numbers, and no lines."""
     name = os.fsdecode(path)
     try:
-        from pyarrow import lib, parquet
+        from pyarrow import ArrowException, parquet
     except ImportError:
         raise ImportError(
             f'{name}: Parquet files need pyarrow: pip install "bhclust[parquet]"'
         ) from None
     try:
         found = parquet.read_table(name)
-    except (lib.ArrowException, OSError) as error:
+    except (ArrowException, OSError) as error:
         told = " ".join(str(error).split())
         raise ValueError(f"{name}: the Parquet file is damaged: {told}") from None
     if not found.num_rows or not found.num_columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import IO, Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bhclust._records import GZIP, ZSTD, counted, shown, shown_path, unpacked_zstd
 from bhclust._sniff import Column
+from bhclust.families import aliases
 
 __all__ = ["Matrix", "is_matrix_file", "read_matrix"]
 
@@ -63,21 +64,64 @@ class Matrix:
         """Names of the columns; ``column 1``, ``column 2``, … where the file has none."""
         return self.columns or [f"column {j + 1}" for j in range(self.data.shape[1])]
 
-    def as_columns(self) -> dict[str, Column]:
-        """The columns one by one, as `bhclust.io.Table` has them; sparse ones filled with zeros."""
+    def as_columns(self) -> Mapping[str, Column]:
+        """The columns one by one, as `bhclust.io.Table` has them.
+
+        Of a sparse matrix they are made as they are asked for, where its family takes one.
+        """
+        is_sparse = hasattr(self.data, "tocsr")
+        if is_sparse and getattr(aliases().get(self.family), "_takes_sparse", False):
+            return SparseColumns(self.data, self.column_names, self.family, self.why)
         if self.data.shape[0] * self.data.shape[1] > _MOST_CELLS:
             raise ValueError(
                 f"{self.path}: {self.data.shape[0]:,} rows of {self.data.shape[1]:,} columns are "
                 "too many for a table of columns; in Python fit bhclust.io.read_matrix(path).data"
             )
-        dense = self.data.toarray() if hasattr(self.data, "toarray") else self.data
-        cells = np.asarray(dense, dtype=np.float64)
+        cells = np.asarray(self.data.toarray() if is_sparse else self.data, dtype=np.float64)
         plain = ("0", "1") if self.family == "bernoulli" else ()
         levels = self.levels or [plain] * cells.shape[1]
         return {
             name: Column(name, self.family, np.ascontiguousarray(cells[:, j]), levels[j], self.why)
             for j, name in enumerate(self.column_names)
         }
+
+
+class SparseColumns(Mapping[str, Column]):
+    """The columns of a sparse matrix, each made when it is asked for.
+
+    Attributes
+    ----------
+    matrix : SciPy CSR array, shape (n_rows, n_columns)
+    family : str
+        Alias of the family of all columns.
+    why : str
+        Why this family.
+    """
+
+    def __init__(self, matrix: Any, names: Sequence[str], family: str, why: str) -> None:
+        self.matrix: Any = matrix
+        self.family: str = family
+        self.why: str = why
+        self._by_column = matrix.tocsc()
+        self._place = {name: place for place, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> Column:
+        place = self._place[name]
+        values = np.zeros(self.matrix.shape[0])
+        cells = slice(*self._by_column.indptr[place : place + 2])
+        np.add.at(values, self._by_column.indices[cells], self._by_column.data[cells])
+        return Column(name, self.family, values, (), self.why)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._place)
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def chosen(self, names: Sequence[str]) -> SparseColumns:
+        """Give these columns, in this order."""
+        places = [self._place[name] for name in names]
+        return SparseColumns(self.matrix[:, places], names, self.family, self.why)
 
 
 def is_matrix_file(path: str | os.PathLike[str]) -> bool:
@@ -142,12 +186,10 @@ def read_matrix(
             "form: bhclust.io.read_table(path)"
         )
     try:
-        found = readers[kind](name, key)
+        found = readers[kind](name, key, family)
     except (OSError, EOFError, KeyError, IndexError) as error:
         raise ValueError(f"{name}: the file is damaged, or no {kind} file: {error}") from None
-    if family is None:
-        return found
-    return Matrix(**{**vars(found), "family": family, "why": "as asked"})
+    return found
 
 
 def _kind(path: str) -> str | None:
@@ -183,15 +225,14 @@ def _unpacked(path: str) -> IO[bytes]:
     return gzip.open(path) if packed else open(path, "rb")  # type: ignore[return-value]
 
 
-def _found(path: str, data: Any, **more: Any) -> Matrix:
-    """The matrix with the family that fits its cells."""
+def _found(path: str, data: Any, family: str | None) -> Matrix:
+    """The matrix with the family asked for, or else that which fits its cells."""
     if getattr(data, "ndim", 0) != 2 or data.dtype.kind not in "biuf" or 0 in data.shape:
         raise ValueError(
             f"{path}: a matrix of numbers is needed, rows and columns; found "
             f"{getattr(data, 'dtype', type(data).__name__)} of shape {getattr(data, 'shape', ())}"
         )
-    family, why = _likely(data)
-    return Matrix(path, data, family, why, **more)
+    return Matrix(path, data, *(_likely(data) if family is None else (family, "as asked")))
 
 
 def _likely(data: Any) -> tuple[str, str]:
@@ -209,17 +250,17 @@ def _likely(data: Any) -> tuple[str, str]:
         return "von-mises-fisher", "rows of length one"
     if is_sparse:
         raise ValueError(
-            "a sparse matrix of measurements has no family of its own: give counts, or make it "
-            "dense (.toarray()) if its zeros are measurements"
+            "a sparse matrix of measurements has no family of its own: give counts, or, if its "
+            "zeros are measurements, say family 'gaussian-diag', 'hurdle' or the like"
         )
     return "gaussian-diag", "measurements"
 
 
-def _read_npy(path: str, key: str | None) -> Matrix:
+def _read_npy(path: str, key: str | None, family: str | None) -> Matrix:
     if key is not None:
         raise ValueError(f"key is '{shown(key)}', but {path} holds one array")
     try:
-        return _found(path, np.load(path, allow_pickle=False))
+        return _found(path, np.load(path, allow_pickle=False), family)
     except ValueError as error:
         raise ValueError(_in_file(path, error)) from None
 
@@ -229,7 +270,7 @@ def _in_file(path: str, error: ValueError) -> str:
     return told if told.startswith(path) else f"{path}: {' '.join(told.split())}"
 
 
-def _read_npz(path: str, key: str | None) -> Matrix:
+def _read_npz(path: str, key: str | None, family: str | None) -> Matrix:
     with np.load(path, allow_pickle=False) as archive:
         try:
             names = _texts_of(archive, ("row_names", "names", "obs_names"))
@@ -238,9 +279,9 @@ def _read_npz(path: str, key: str | None) -> Matrix:
                 data = _csr(archive)
             else:
                 data = archive[_the_matrix(path, archive, key)]
+            found = _found(path, data, family)
         except ValueError as error:
             raise ValueError(_in_file(path, error)) from None
-    found = _found(path, data)
     return Matrix(**{**vars(found), **_fitting(names, columns, data.shape)})
 
 
@@ -308,7 +349,7 @@ def _the_matrix(path: str, archive: Any, key: str | None) -> str:
     return str(tables[0])
 
 
-def _read_matrix_market(path: str, key: str | None) -> Matrix:
+def _read_matrix_market(path: str, key: str | None, family: str | None) -> Matrix:
     if key is not None:
         raise ValueError(f"key is '{shown(key)}', but {path} holds one matrix")
     _scipy_sparse("MatrixMarket files")
@@ -317,12 +358,12 @@ def _read_matrix_market(path: str, key: str | None) -> Matrix:
     try:
         with _unpacked(path) as file:
             data: Any = mmread(file)
-        return _found(path, data.tocsr() if hasattr(data, "tocsr") else data)
+        return _found(path, data.tocsr() if hasattr(data, "tocsr") else data, family)
     except (ValueError, OverflowError) as error:
         raise ValueError(_in_file(path, ValueError(str(error)))) from None
 
 
-def _read_h5ad(path: str, key: str | None) -> Matrix:
+def _read_h5ad(path: str, key: str | None, family: str | None) -> Matrix:
     try:
         import anndata
     except ImportError:
@@ -337,14 +378,20 @@ def _read_h5ad(path: str, key: str | None) -> Matrix:
         raise ValueError(f"{path}: has no X; say which layer by key: {', '.join(whole.layers)}")
     data = data.tocsr() if hasattr(data, "tocsr") else np.asarray(data)
     try:
-        found = _found(path, data)
+        found = _found(path, data, family)
     except ValueError as error:
         raise ValueError(_in_file(path, error)) from None
-    names, columns = list(map(str, whole.obs_names)), list(map(str, whole.var_names))
+    names, columns = _own_names(whole.obs_names), _own_names(whole.var_names)
     return Matrix(**{**vars(found), **_fitting(names, columns, data.shape)})
 
 
-def _read_fasta(path: str, key: str | None) -> Matrix:
+def _own_names(index: Any) -> list[str] | None:
+    """Names that someone gave: AnnData itself numbers from 0 on."""
+    names = list(map(str, index))
+    return None if names == [str(number) for number in range(len(names))] else names
+
+
+def _read_fasta(path: str, key: str | None, family: str | None) -> Matrix:
     if key is not None:
         raise ValueError(f"key is '{shown(key)}', but {path} holds one alignment")
     names: list[str] = []
@@ -380,8 +427,8 @@ def _read_fasta(path: str, key: str | None) -> Matrix:
     return Matrix(
         path,
         cells,
-        "categorical",
-        "sites of an alignment",
+        family or "categorical",
+        "sites of an alignment" if family is None else "as asked",
         names=names,
         columns=[f"site {site + 1}" for site in varies.tolist()],
         levels=levels,

@@ -101,7 +101,7 @@ def level_labels(tree: Tree | str | Any, level: int) -> NDArray[np.int64]:
     Returns
     -------
     array of int, shape (n_rows,)
-        Labels in order of each cluster's first row.
+        Labels from the largest cluster to the smallest, of equal sizes by first row.
     """
     depth = check_count("level", level)
     grown = as_tree(tree)

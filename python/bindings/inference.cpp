@@ -34,6 +34,7 @@ namespace bhclust::python {
 namespace {
 
 using label_array = py::array_t<index_t, py::array::c_style>;
+using value_array = py::array_t<double, py::array::c_style>;
 
 tree_posterior posterior_of(const tree& t, const held_table& table, const held_family& family,
                             double alpha, py::object progress, int n_threads) {
@@ -372,10 +373,15 @@ void register_inference(py::module_& m) {
       py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
   define(
       m, "labels_of",
-      [](const tree& t, const label_array& nodes) {
-        return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}));
+      [](const tree& t, const label_array& nodes, const std::optional<value_array>& log_marginal) {
+        span<const double> values;
+        if (log_marginal) {
+          values = {log_marginal->data(), static_cast<index_t>(log_marginal->size())};
+          require(values.size() == t.nodes(), "log_marginal must have one entry a node");
+        }
+        return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}, values));
       },
-      py::arg("tree"), py::arg("nodes"));
+      py::arg("tree"), py::arg("nodes"), py::arg("log_marginal") = py::none());
   define(
       m, "cluster_of_nodes",
       [](const tree& t, const label_array& nodes) {

@@ -205,7 +205,7 @@ heights : array of shape (n_nodes,), optional
       [](const tree& t, std::optional<double> lam, std::optional<index_t> n_clusters) {
         return array_from(labels_of(t, nodes_of_cut(t, lam, n_clusters)));
       },
-      R"(Labels from the costs of RBHC, numbered by first row.
+      R"(Labels from the costs of RBHC, numbered from the largest cluster, then by first row.
 
 Merges below ``lam`` stay, on the running maximum of d*; or the ``n_clusters - 1`` costliest merges
 are undone. A tree of BHC has no d*: cut its posterior.)",

@@ -97,14 +97,51 @@ TEST_CASE("cut: every number of clusters can be had, each cut refining the one b
   }
 }
 
-TEST_CASE("cut: labels go by the first row of each cluster") {
+TEST_CASE("cut: labels go by size, then by log marginal likelihood, then by first row") {
   const std::vector<index_t> children{5, 0, 4, 1, 6, 3};
   const auto t = bhclust::tree_from_children(6, bhclust::span<const index_t>(children));
   CHECK(t.roots() == std::vector<index_t>{2, 7, 8});
   CHECK(bhclust::labels_of(t, t.roots()) == std::vector<index_t>{0, 1, 2, 0, 1, 0});
   CHECK(bhclust::labels_of(t, iota(6)) == iota(6));
+  const std::vector<double> rising{1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0};
+  CHECK(bhclust::labels_of(t, t.roots(), rising) == std::vector<index_t>{0, 1, 2, 0, 1, 0});
+  CHECK(bhclust::labels_of(t, iota(6), rising) == std::vector<index_t>{5, 4, 3, 2, 1, 0});
+  // A chain of neighbours equal but for rounding, between others.
+  const std::vector<double> near{-9.0, -2.0 - 2e-9, -2.0 - 4e-9, -2.0, -9.0, 7.0, 0.0, 0.0, 0.0};
+  CHECK(bhclust::labels_of(t, iota(6), near) == std::vector<index_t>{4, 1, 2, 3, 5, 0});
   CHECK(bhclust::cluster_of_nodes(t, {2, 3, 6, 7}) ==
         std::vector<index_t>{6, 7, 2, 3, 7, 6, 6, 7, -1});
+}
+
+TEST_CASE("cut: labels do not depend on the order of the rows") {
+  for (int round = 0; round < 20; ++round) {
+    random_source random(static_cast<std::uint64_t>(round));
+    const auto t = random_tree(random, 14, 2);
+    const auto cut = bhclust::nodes_from_top(t, [&](index_t) { return random.chance(0.4); });
+    std::vector<double> value(static_cast<std::size_t>(t.nodes()));
+    for (double& v : value) v = -random.uniform();
+    const auto order = shuffled(random, 14);
+    std::vector<index_t> children(t.children());
+    for (index_t& child : children) {
+      if (child < 14) child = order[static_cast<std::size_t>(child)];
+    }
+    const auto moved = bhclust::tree_from_children(14, bhclust::span<const index_t>(children));
+    auto nodes = cut;
+    auto values = value;
+    for (index_t i = 0; i < 14; ++i) {
+      values[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] =
+          value[static_cast<std::size_t>(i)];
+    }
+    for (index_t& node : nodes) {
+      if (node < 14) node = order[static_cast<std::size_t>(node)];
+    }
+    const auto before = bhclust::labels_of(t, cut, value);
+    const auto after = bhclust::labels_of(moved, nodes, values);
+    for (index_t i = 0; i < 14; ++i) {
+      CHECK(after[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] ==
+            before[static_cast<std::size_t>(i)]);
+    }
+  }
 }
 
 TEST_CASE("cut: the forest of a cut keeps what is below it") {

@@ -265,3 +265,35 @@ def test_tables_that_ship(name):
     table = bhclust.datasets.load(name)
     assert table.target is not None
     assert table.n_rows in (300, 303)
+
+
+def test_sparse_counts_from_file_to_report(tmp_path, monkeypatch, capsys):
+    sparse = pytest.importorskip("scipy.sparse")
+    scipy_io = pytest.importorskip("scipy.io")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    topic = np.arange(30) % 2
+    rates = np.where(np.arange(400) % 2 == topic[:, None], 0.6, 0.02)
+    words = sparse.csr_array(rng.poisson(rates))
+    scipy_io.mmwrite("words.mtx", words)
+    scipy_io.mmwrite("new.mtx", words[::-1])
+    quick = ("--hyperparameters", "data", "--no-plot", "--out", "run")
+    assert cli.main(["fit", "words.mtx", *quick]) == 0
+    labels = [int(row["cluster"]) for row in rows_of(Path("run/labels.csv").read_text())]
+    assert labels in (topic.tolist(), (1 - topic).tolist())
+    # Of 400 columns those are told that tell most, and the rest as one.
+    report = Path("run/report.html").read_text()
+    assert "400 columns" in report
+    assert "other columns" in report
+    opened = saved.open_saved("run")
+    assert (opened.table.data != words).nnz == 0
+    capsys.readouterr()
+    assert cli.main(["predict", "run", "new.mtx"]) == 0
+    assert [int(row["cluster"]) for row in rows_of(capsys.readouterr().out)] == labels[::-1]
+    assert cli.main(["explain", "run", "--cluster", "0", "--top", "3"]) == 0
+    assert capsys.readouterr().out.count("column ") == 3
+    assert cli.main(["show", "run"]) == 0
+    assert cli.main(["cut", "run", "--clusters", "3"]) == 0
+    scipy_io.mmwrite("narrow.mtx", words[:, :399])
+    assert cli.main(["predict", "run", "narrow.mtx"]) == 1
+    assert "has no column 'column 400', which the model needs" in capsys.readouterr().err

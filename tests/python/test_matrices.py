@@ -72,7 +72,9 @@ def test_sparse_files(tmp_path: Path) -> None:
         BHC(found.family, hyperparameters="data").fit(found.data)
         table = read_table(tmp_path / name)
         assert table.family == "multinomial"
-        assert (table.data == COUNTS).all()
+        assert (table.data.toarray() == COUNTS).all()
+        columns = [column.values.tolist() for column in table.columns.values()]
+        assert columns == COUNTS.T.tolist()
     np.savez(tmp_path / "d.npz", data=[1.0], indices=[9], indptr=[0, 1], shape=[1, 2])
     with pytest.raises(ValueError, match="row 0 has a cell in column 9"):
         read_matrix(tmp_path / "d.npz")
@@ -94,6 +96,10 @@ def test_anndata_files(tmp_path: Path) -> None:
     assert read_matrix(tmp_path / "a.h5ad", key="bits").family == "bernoulli"
     with pytest.raises(ValueError, match="key is 'raw'; the layers are bits"):
         read_matrix(tmp_path / "a.h5ad", key="raw")
+    whole.obs_names, whole.var_names = list("0123"), list("012")
+    whole.write_h5ad(tmp_path / "plain.h5ad")
+    found = read_matrix(tmp_path / "plain.h5ad")
+    assert found.names is found.columns is None
     (tmp_path / "b.h5ad").write_bytes((tmp_path / "a.h5ad").read_bytes()[:500])
     with pytest.raises(ValueError, match=r"b\.h5ad: the file is damaged"):
         read_matrix(tmp_path / "b.h5ad")
@@ -162,6 +168,29 @@ class TestAlignments:
         (tmp_path / "b.fa").write_text(">\n")
         with pytest.raises(ValueError, match="no sequences"):
             read_matrix(tmp_path / "b.fa")
+
+
+def test_a_sparse_table_is_made_dense_for_families_that_need_it(tmp_path: Path) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    cells = COUNTS / 4
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_matrix(cells))
+    with pytest.raises(ValueError, match=r"a\.npz: .* say family 'gaussian-diag', 'hurdle' or"):
+        read_table(tmp_path / "a.npz")
+    assert (read_table(tmp_path / "a.npz", family="gaussian-diag").data == cells).all()
+    found = read_table(tmp_path / "a.npz", family="hurdle")
+    assert found.family == dict.fromkeys(["column 1", "column 2", "column 3"], "hurdle")
+
+
+def test_a_sparse_table_is_never_made_dense(tmp_path: Path) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    # Its cells would take 800 GB.
+    shape = (10**5, 10**6)
+    diagonal = np.arange(shape[0])
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_matrix((diagonal, (diagonal, diagonal)), shape))
+    found = read_table(tmp_path / "a.npz")
+    assert found.data.shape == shape
+    assert found.family == "multinomial"
+    assert found.columns["column 8"].values.nonzero()[0].tolist() == [7]
 
 
 def test_parquet_is_read_as_the_same_table_in_text(tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ def check_cuts(found: bhclust.Posterior, wanted: twin.Posterior) -> None:
             nodes = found.cut_nodes(n_clusters=k).tolist()
             assert nodes == twin.cut_n_clusters(wanted, k)
             labels = found.cut(n_clusters=k).tolist()
-            assert labels == twin.labels_of(nodes, wanted.children, wanted.n)
+            values = found.log_marginal
+            assert labels == twin.labels_of(nodes, wanted.children, wanted.n, values)
 
 
 def map_margin(post: twin.Posterior) -> float:
@@ -115,7 +116,8 @@ def check_predictions(
     density = [twin.log_predictive(wanted, on_rows, i) for i in new]
     assert close(found.score_samples(X_new), density)
     nodes = found.cut_nodes().tolist()
-    order = sorted(nodes, key=lambda k: wanted.members[k][0])
+    labels = found.cut()
+    order = sorted(nodes, key=lambda k: int(labels[wanted.members[k][0]]))
     with np.errstate(divide="ignore"):
         proba = [np.log(twin.responsibilities(wanted, order, on_rows, i)) for i in new]
     kept = np.array(proba) > -300

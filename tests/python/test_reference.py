@@ -755,10 +755,12 @@ def test_cut_by_number_splits_the_least_certain_node_first(scene: Scene) -> None
         bhc.cut_n_clusters(post, scene.n + 1)
 
 
-def test_labels_count_from_the_first_row() -> None:
+def test_labels_count_from_the_largest_cluster() -> None:
     children = [(0, 2), (1, 3)]
     assert bhc.labels_of([4, 5], children, 4) == [0, 1, 0, 1]
-    assert bhc.labels_of([3, 4, 1], children, 4) == [0, 1, 0, 2]
+    assert bhc.labels_of([5, 0, 2], children, 4) == [1, 0, 2, 0]
+    assert bhc.labels_of([4, 5], children, 4, [0.0] * 5 + [1.0]) == [1, 0, 1, 0]
+    assert bhc.labels_of([4, 5], children, 4, [0.0] * 5 + [1e-12]) == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -19,10 +19,6 @@ from cases import close
 checks = pytest.importorskip("sklearn.utils.estimator_checks")
 
 SPREAD = bhclust.NormalKnownVariance(variance=0.25, prior_variance=400.0)
-# check_estimator compares the columns of predict_proba after it has shuffled the rows; clusters are
-# numbered by their first row, so the columns are another order of the same. Our own law of weights
-# below compares them by cluster.
-NUMBERING = "check_sample_weight_equivalence_on_{}_data"
 # The shape of predict_proba is written into these two for classifiers: they ask a clusterer for the
 # tags of one, which it has not. Our own law that sparse tables are as dense ones stands below.
 SHAPE = {"check_estimator_sparse_matrix", "check_estimator_sparse_array"}
@@ -75,10 +71,8 @@ def test_all_checks_but_the_declared_ones_pass(estimator: Any, sparse: bool) -> 
         results = checks.check_estimator(estimator, on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     declared = SHAPE if sparse else set()
-    numbering = {NUMBERING.format(form) for form in ("dense", "sparse")}
-    assert set(failed) - numbering == declared, failed
+    assert set(failed) == declared, failed
     assert all("multi_class" in str(failed[name].__cause__) for name in declared)
-    assert all("revealed that fitting" in str(failed[name]) for name in numbering & set(failed))
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
     assert sum(r["status"] == "passed" for r in results) > 40
@@ -128,9 +122,7 @@ def test_the_order_of_rows_is_of_no_account(X: np.ndarray, which: int, data: Any
         return
     one.fit(X)
     other.fit(X[order])
-    assert partition(order[np.arange(len(X))]) == partition(np.arange(len(X)))
-    moved = {frozenset(order[list(part)].tolist()) for part in partition(other.labels_)}
-    assert moved == partition(one.labels_)
+    assert (other.labels_ == one.labels_[order]).all()
     assert close(other.log_evidence_, one.log_evidence_, 1e-10)
     assert close(other.score_samples(X), one.score_samples(X), 1e-9)
 
@@ -258,9 +250,7 @@ class TestWeights:
         one.fit(X, sample_weight=weights)
         other.fit(X[order], sample_weight=weights[order])
         assume(one.n_clusters_ == 3)
-        same = other.predict(X[[int(np.flatnonzero(one.labels_ == k)[0]) for k in range(3)]])
-        proba = other.predict_proba(X)
-        assert close(proba[:, [*same, 3]], one.predict_proba(X), 1e-9)
+        assert close(other.predict_proba(X), one.predict_proba(X), 1e-9)
 
     def test_all_kinds_of_tables_take_them(self) -> None:
         sparse = pytest.importorskip("scipy.sparse")

@@ -10,6 +10,7 @@ Everything is written for clarity at a few dozen rows and iterates over nodes, c
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -64,11 +65,27 @@ def clades(children: Children, n: int) -> set[frozenset[int]]:
     return {frozenset(m) for m in members_of(children, n)[n:]}
 
 
-def labels_of(nodes: Sequence[int], children: Children, n: int) -> list[int]:
-    """Labels of the flat clusters, numbered in the order of their smallest row."""
+def labels_of(
+    nodes: Sequence[int],
+    children: Children,
+    n: int,
+    log_marginal: Sequence[float] | np.ndarray | None = None,
+) -> list[int]:
+    """Labels of the flat clusters, the largest first.
+
+    Of equal sizes that with the larger log marginal likelihood (one a node) comes first; where
+    neighbours in that order are equal but for rounding, the smaller first row decides.
+    """
     members = members_of(children, n)
+    value = [0.0] * len(members) if log_marginal is None else log_marginal
+    content = sorted(nodes, key=lambda k: (-len(members[k]), -value[k]))
+    rank, ranks = 0, {content[0]: 0}
+    for before, node in itertools.pairwise(content):
+        are_equal = math.isclose(value[before], value[node], rel_tol=1e-9, abs_tol=1e-9)
+        rank += len(members[before]) != len(members[node]) or not are_equal
+        ranks[node] = rank
     labels = [-1] * n
-    for label, node in enumerate(sorted(nodes, key=lambda k: members[k][0])):
+    for label, node in enumerate(sorted(nodes, key=lambda k: (ranks[k], members[k][0]))):
         for i in members[node]:
             labels[i] = label
     return labels

@@ -130,20 +130,26 @@ def _arrays(form: str) -> Callable[[Any], bytes]:
     return write
 
 
+def _cells(table: Any) -> Any:
+    """All cells as one matrix: CSR where the table is sparse."""
+    import numpy as np
+
+    if hasattr(table.data, "tocsr"):
+        return table.data
+    return np.column_stack([column.values for column in table.columns.values()])
+
+
 def _h5ad(fitted: Any) -> bytes:
     try:
         import anndata
         import pandas as pd
     except ImportError:
         raise ImportError('h5ad needs anndata: pip install "bhclust[anndata]"') from None
-    import numpy as np
-
     from bhclust import export
 
     table = fitted.table
-    cells = np.column_stack([column.values for column in table.columns.values()])
     adata = anndata.AnnData(
-        cells,
+        _cells(table),
         obs=pd.DataFrame(index=table.row_names),
         var=pd.DataFrame(index=list(table.columns)),
     )

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from bhclust import model_file
+from bhclust._cells import columns_of
 from bhclust._describe import Findings, certainty, traits
 from bhclust._records import shown_path
 from bhclust._sniff import FAMILIES, Column
 from bhclust.estimators import BHC
 from bhclust.hurdles import joined_column
 from bhclust.io import Table
+from bhclust.matrices import SparseColumns
 
 MODEL = "model.bhclust"
 
@@ -47,7 +49,7 @@ class Saved:
             labels=labels,
             certainty=certainty(self.estimator.posterior_, labels),
             log_evidence=float(self.estimator.log_evidence_),
-            traits=traits(self.table.columns, labels),
+            traits=traits(columns_of(self.table, self.estimator.posterior_, labels), labels),
             unit=self.unit,
         )
 
@@ -127,8 +129,10 @@ def _saved(fitted: BHC, about: Mapping[str, Any]) -> Saved:
     return Saved(fitted, table, _a_text(about["unit"]), _a_text(about["title"]))
 
 
-def _columns(fitted: BHC, told: Any) -> dict[str, Column]:
+def _columns(fitted: BHC, told: Any) -> Mapping[str, Column]:
     """Make the columns from the cells of the model."""
+    if fitted.posterior_._table.is_sparse:
+        return _sparse_columns(fitted.posterior_._table, told)
     cells = np.asarray(fitted.posterior_._table.arrays)
     columns: dict[str, Column] = {}
     place = 0
@@ -149,6 +153,21 @@ def _columns(fitted: BHC, told: Any) -> dict[str, Column]:
     if place != cells.shape[1] or not columns or len(columns) < len(told):
         raise ValueError("other columns than the model has")
     return columns
+
+
+def _sparse_columns(table: Any, told: Any) -> SparseColumns:
+    import scipy.sparse
+
+    names = [_a_text(name) for name, _, _, _ in told]
+    kinds = {(family, why) for _, family, why, _ in told}
+    if len(set(names)) != table.n_columns or len(names) != table.n_columns or len(kinds) != 1:
+        raise ValueError("other columns than the model has")
+    family, why = kinds.pop()
+    if family not in FAMILIES:
+        raise ValueError(f"family {family!r} is not known")
+    data, indices, indptr = map(np.asarray, table.arrays)
+    matrix = scipy.sparse.csr_array((data, indices, indptr), shape=(table.n_rows, table.n_columns))
+    return SparseColumns(matrix, names, family, _a_text(why))
 
 
 def cell_columns(table: Table) -> list[str]:

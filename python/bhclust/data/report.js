@@ -201,11 +201,11 @@
       levels = Math.max(levels, level.get(node));
     }
     const room = view.clientWidth - 2;
-    const cell = width ? Math.min(15, Math.max(11, (0.38 * room) / width)) : 0;
+    const cell = width ? Math.min(15, Math.max(9, (0.38 * room) / width)) : 0;
     const cells = Math.round(cell * width);
     const step = levels ? Math.min(54, Math.max(9, (0.3 * Math.max(room, 620)) / levels)) : 0;
     const stem = 44 + step * levels;
-    const label = Math.max(200, room - stem - cells - 60);
+    const label = Math.max(170, room - stem - cells - 60);
     const whole = stem + label + cells + 60;
     const tall = head + ROW * boxes.length + 8;
     const x = (node) => (level.get(node) ? stem - step * (level.get(node) - 0.35) : stem + 2);

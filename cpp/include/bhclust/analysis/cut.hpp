@@ -1,12 +1,13 @@
 /// @file
 /// Flat clusters from trees. A cut is a set of nodes that covers every leaf once; labels number its
-/// clusters from 0 in order of their first row.
+/// clusters from 0, the largest first, so that they do not depend on the order of the rows.
 #pragma once
 
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -110,17 +111,80 @@ template <class Before>
   return cluster;
 }
 
-/// One label a leaf for the clusters of a cut.
-[[nodiscard]] inline std::vector<index_t> labels_of(const tree& t,
-                                                    const std::vector<index_t>& cut) {
+namespace detail {
+
+/// The nodes of a cut in order of their first row.
+[[nodiscard]] inline std::vector<index_t> by_first_row(const tree& t,
+                                                       const std::vector<index_t>& cluster) {
+  std::vector<unsigned char> seen(static_cast<std::size_t>(t.nodes()), 0);
+  std::vector<index_t> order;
+  for (index_t i = 0; i < t.leaves(); ++i) {
+    const index_t node = cluster[static_cast<std::size_t>(i)];
+    if (std::exchange(seen[static_cast<std::size_t>(node)], 1) == 0) order.push_back(node);
+  }
+  return order;
+}
+
+/// Whether two log marginal likelihoods differ by no more than another order of the rows can make
+/// them differ.
+[[nodiscard]] inline bool equal_but_for_rounding(double a, double b) {
+  return std::fabs(a - b) <= 1e-9 * (1.0 + std::fabs(a));
+}
+
+/// Sorts nodes of one size, given by their first row, by falling log marginal likelihood; where
+/// neighbours are equal but for rounding their first rows decide.
+template <class Iterator>
+void sort_by_content(Iterator first, Iterator last, span<const double> log_marginal) {
+  const auto value = [&](index_t node) { return log_marginal[node]; };
+  std::vector<std::pair<index_t, index_t>> ranked;  // node, rank of its first row
+  for (auto at = first; at != last; ++at) ranked.emplace_back(*at, at - first);
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](const auto& a, const auto& b) { return value(a.first) > value(b.first); });
+  for (auto run = ranked.begin(); run != ranked.end();) {
+    auto end = run + 1;
+    while (end != ranked.end() &&
+           equal_but_for_rounding(value((end - 1)->first), value(end->first)))
+      ++end;
+    std::sort(run, end, [](const auto& a, const auto& b) { return a.second < b.second; });
+    run = end;
+  }
+  std::transform(ranked.begin(), ranked.end(), first, [](const auto& one) { return one.first; });
+}
+
+/// The nodes of a cut in the order in which `labels_of` numbers them.
+[[nodiscard]] inline std::vector<index_t> numbered(const tree& t,
+                                                   const std::vector<index_t>& cluster,
+                                                   span<const double> log_marginal) {
+  auto order = by_first_row(t, cluster);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](index_t a, index_t b) { return t.size(a) > t.size(b); });
+  if (log_marginal.empty()) return order;
+  for (auto run = order.begin(); run != order.end();) {
+    const auto end =
+        std::find_if(run, order.end(), [&](index_t k) { return t.size(k) != t.size(*run); });
+    sort_by_content(run, end, log_marginal);
+    run = end;
+  }
+  return order;
+}
+
+}  // namespace detail
+
+/// One label a leaf for the clusters of a cut, numbered from the largest to the smallest; of equal
+/// sizes the larger log marginal likelihood comes first, where given (nats, one a node; equal but
+/// for rounding is equal), then the smaller first row. O(nodes + clusters log clusters).
+[[nodiscard]] inline std::vector<index_t> labels_of(const tree& t, const std::vector<index_t>& cut,
+                                                    span<const double> log_marginal = {}) {
   const auto cluster = cluster_of_nodes(t, cut);
   std::vector<index_t> number(static_cast<std::size_t>(t.nodes()), -1);
-  std::vector<index_t> labels(static_cast<std::size_t>(t.leaves()));
   index_t next = 0;
+  for (const index_t node : detail::numbered(t, cluster, log_marginal)) {
+    number[static_cast<std::size_t>(node)] = next++;
+  }
+  std::vector<index_t> labels(static_cast<std::size_t>(t.leaves()));
   for (index_t i = 0; i < t.leaves(); ++i) {
-    index_t& label = number[static_cast<std::size_t>(cluster[static_cast<std::size_t>(i)])];
-    if (label < 0) label = next++;
-    labels[static_cast<std::size_t>(i)] = label;
+    labels[static_cast<std::size_t>(i)] =
+        number[static_cast<std::size_t>(cluster[static_cast<std::size_t>(i)])];
   }
   return labels;
 }

@@ -22,8 +22,8 @@ namespace bhclust {
   return nodes_from_top(t, [&](index_t k) { return random.uniform() < p.r(k); });
 }
 
-/// Labels of `count` sampled partitions, count × leaves, row after row; the same for a seed on
-/// every platform. O(count · nodes).
+/// Labels of `count` sampled partitions, count × leaves, row after row, as of `labels_of`; the same
+/// for a seed on every platform. O(count · nodes log nodes).
 [[nodiscard]] inline std::vector<index_t> sample_partitions(const tree& t, const tree_posterior& p,
                                                             index_t count, std::uint64_t seed,
                                                             const progress_function& report = {}) {
@@ -36,7 +36,7 @@ namespace bhclust {
   std::vector<index_t> all;
   all.reserve(static_cast<std::size_t>(count * t.leaves()));
   for (index_t s = 0; s < count; ++s) {
-    const auto labels = labels_of(t, sample_nodes(t, p, random));
+    const auto labels = labels_of(t, sample_nodes(t, p, random), p.log_marginal);
     all.insert(all.end(), labels.begin(), labels.end());
     progress.advance(1);
     progress.tick();
