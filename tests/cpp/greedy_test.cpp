@@ -6,12 +6,15 @@
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/any_family.hpp>
 #include <bhclust/family/bernoulli_beta.hpp>
+#include <bhclust/family/multinomial_dirichlet.hpp>
 #include <bhclust/family/normal_inverse_gamma.hpp>
 #include <bhclust/family/normal_known_variance.hpp>
+#include <bhclust/family/poisson_gamma.hpp>
 #include <bhclust/inference/posterior.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -72,6 +75,60 @@ TEST_CASE("greedy: ties among identical rows go to the oldest, every family") {
                        check_against_twin(family, few.taken(chosen), 1.0);
                      });
   }
+}
+
+TEST_CASE("greedy: many rows of few kinds, past the dropping of dead slots") {
+  random_source random(5);
+  const auto cells_of = [&](index_t levels) {
+    std::vector<double> kinds;
+    for (int e = 0; e < 9 * 5; ++e) kinds.push_back(static_cast<double>(random.below(levels)));
+    return table(kinds, 5);
+  };
+  const auto check = [&](const auto& family, const table& few) {
+    std::vector<index_t> chosen;
+    for (int i = 0; i < 80; ++i) chosen.push_back(random.below(few.rows()));
+    check_against_twin(family, few.taken(chosen), 0.7);
+  };
+  check(bhclust::BernoulliBeta{}, cells_of(2));
+  check(bhclust::PoissonGamma{}, cells_of(7));
+  check(bhclust::MultinomialDirichlet{}, cells_of(4));
+}
+
+TEST_CASE("greedy: equal rows that are one cluster from the start") {
+  for_each_example(2, 5, 3, [](random_source& random, const any_family& family, const table& few) {
+    std::vector<index_t> chosen;
+    for (int i = 0; i < 13; ++i) chosen.push_back(random.below(few.rows()));
+    const table X = few.taken(chosen);
+    bhclust::greedy_options options;
+    options.alpha = 0.8;
+    options.collapse = true;
+    const auto t = greedy_bhc(X.view(), family, options);
+    REQUIRE(t.merges() == 12);
+    const auto model = bhclust::bind(family, X.view());
+    const row_sets<decltype(model)> sets(model, X);
+    const auto members = members_of(t);
+    index_t first = t.leaves();  // where the merges of clusters begin
+    const auto alike = [&](const std::vector<index_t>& rows) {
+      const auto kinds = sets.kinds(rows);
+      return kinds.front() == kinds.back();
+    };
+    while (first < t.nodes() && alike(members[at(first)])) ++first;
+    for (index_t k = first; k < t.nodes(); ++k) CHECK(!alike(members[at(k)]));
+    check_greedy(t, log_d_costs<decltype(model)>(model, X, options.alpha), infinite, first);
+  });
+}
+
+TEST_CASE("greedy: a table without equal rows has no other tree by collapse") {
+  for_each_example(1, 11, 4, [](random_source&, const any_family& family, const table& X) {
+    const auto model = bhclust::bind(family, X.view());
+    const row_sets<decltype(model)> sets(model, X);
+    auto kinds = sets.kinds(iota(X.rows()));
+    if (std::adjacent_find(kinds.begin(), kinds.end()) != kinds.end()) return;
+    bhclust::greedy_options options;
+    const auto plain = greedy_bhc(X.view(), family, options);
+    options.collapse = true;
+    CHECK(greedy_bhc(X.view(), family, options).children() == plain.children());
+  });
 }
 
 TEST_CASE("greedy: of equal pairs the one with the oldest newer node, then older node, is first") {

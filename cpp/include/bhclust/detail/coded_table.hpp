@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -84,12 +85,34 @@ class coded_table {
     }
   }
 
+  /// For each row the number of the row it equals, different rows numbered as they first occur.
+  [[nodiscard]] std::vector<index_t> numbered() const {
+    std::size_t places = 16;
+    while (places < 2 * at(size_)) places *= 2;
+    std::vector<index_t> first(places, -1);  // by hash, the next free place on collision
+    std::vector<index_t> number(at(size_));
+    index_t count = 0;
+    pacer pace;
+    for (index_t s = 0; s < size_; ++s) {
+      const auto [begin, end] = codes_of(s);
+      pace(4 * (end - begin));
+      std::size_t place = hash(begin, end) & (places - 1);
+      while (first[place] >= 0 && !equal(first[place], s)) place = (place + 1) & (places - 1);
+      if (first[place] < 0) {
+        first[place] = s;
+        number[at(s)] = count++;
+      } else {
+        number[at(s)] = number[at(first[place])];
+      }
+    }
+    return number;
+  }
+
   void keep(const std::vector<index_t>& kept) {
     std::size_t to = 0;
     std::vector<index_t> start{0};
     for (const index_t slot : kept) {
-      const index_t first = sparse_ ? row_start_[at(slot)] : slot * groups();
-      const index_t last = sparse_ ? row_start_[at(slot) + 1] : first + groups();
+      const auto [first, last] = codes_of(slot);
       for (index_t k = first; k < last; ++k) codes_[to++] = codes_[at(k)];
       if (sparse_) start.push_back(static_cast<index_t>(to));
     }
@@ -105,6 +128,23 @@ class coded_table {
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
   [[nodiscard]] index_t groups() const noexcept {
     return static_cast<index_t>(group_column_.size()) - 1;
+  }
+
+  /// Where the codes of a row begin and end.
+  [[nodiscard]] std::pair<index_t, index_t> codes_of(index_t slot) const noexcept {
+    if (sparse_) return {row_start_[at(slot)], row_start_[at(slot) + 1]};
+    return {slot * groups(), (slot + 1) * groups()};
+  }
+  [[nodiscard]] bool equal(index_t a, index_t b) const {
+    const auto [begin_a, end_a] = codes_of(a);
+    const auto [begin_b, end_b] = codes_of(b);
+    return std::equal(codes_.begin() + begin_a, codes_.begin() + end_a, codes_.begin() + begin_b,
+                      codes_.begin() + end_b);
+  }
+  [[nodiscard]] std::size_t hash(index_t begin, index_t end) const noexcept {
+    std::uint64_t h = 0;
+    for (index_t k = begin; k < end; ++k) h = (h ^ codes_[at(k)]) * 0x9E3779B97F4A7C15U;
+    return static_cast<std::size_t>(h >> 32U);
   }
 
   /// NaN after all numbers.
@@ -176,6 +216,7 @@ class coded_table {
       if (sparse_) {
         for (index_t k = 0; k < row.stored(); ++k) {
           const index_t j = row.column(k);
+          if (row.value(k) == 0.0) continue;  // as if it were not stored
           push_code(group_start_[at(j)] + level_of(j, row.value(k)));
         }
         row_start_.push_back(static_cast<index_t>(codes_.size()));

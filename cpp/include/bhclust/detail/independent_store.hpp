@@ -6,6 +6,7 @@
 #include <bhclust/detail/coded_table.hpp>
 #include <bhclust/detail/column_margins.hpp>
 #include <bhclust/detail/function_tables.hpp>
+#include <bhclust/detail/repeated_rows.hpp>
 #include <bhclust/detail/row_bounds.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/family.hpp>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,7 @@ namespace detail {
 /// depends on the row only through its value: so the terms are computed once a query for each value
 /// that the column takes, and a score is one addition a group of columns (coded_table.hpp).
 /// Clusters against clusters are computed from their statistics. Searches compute only what their
-/// bounds cannot rule out (row_bounds.hpp, column_margins.hpp).
+/// bounds cannot rule out (row_bounds.hpp, column_margins.hpp), and of equal rows one.
 template <class Column, class Score>
 class independent_store {
   using model_type = independent<Column>;
@@ -50,6 +52,7 @@ class independent_store {
         rows_(X),
         margins_(model_, tables_),
         clusters_(model.width()) {
+    if (searches()) share_equal_rows();
     if (searches() && shuffles_bytes) bounds_ = row_bounds(rows_);
     level_offset_.push_back(0);
     pacer pace;
@@ -69,15 +72,15 @@ class independent_store {
     tabulate_level_pairs();
   }
 
-  [[nodiscard]] index_t slots() const noexcept { return rows_.size() + clusters_.size(); }
+  [[nodiscard]] index_t slots() const noexcept { return row_slots() + clusters_.size(); }
 
   void load(query& q, index_t slot) const {
     q.statistics.assign(static_cast<std::size_t>(model_.width()), 0.0);
     rows_.begin_fill(q.gains);
-    if (slot < rows_.size()) {
-      load_row(q, slot);
+    if (slot < row_slots()) {
+      load_row(q, row_in(slot));
     } else {
-      std::copy_n(clusters_[slot - rows_.size()], model_.width(), q.statistics.data());
+      std::copy_n(clusters_[slot - row_slots()], model_.width(), q.statistics.data());
       q.self = self_of(slot);
       if (rows_.size() > 0) fill(q);
     }
@@ -88,7 +91,7 @@ class independent_store {
     if constexpr (has_margins) {
       if (clusters_.size() == 0 || !searches()) return;
       q.margins.resize(static_cast<std::size_t>(margins_.ends()));
-      if (slot < rows_.size()) {
+      if (slot < row_slots()) {
         margins_.compute(model_, q.statistics.data(), q.margins.data());
       } else {
         std::copy_n(own_margins_.begin() + static_cast<std::ptrdiff_t>(own_margin(slot)),
@@ -98,14 +101,14 @@ class independent_store {
   }
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
-    const index_t split = std::clamp(rows_.size(), begin, end);
-    sum_rows(q, begin, split, out);
+    const index_t split = std::clamp(row_slots(), begin, end);
+    sum_slots(q, begin, split, out);
     if (split == end) return;
     std::vector<double> scratch(q.statistics.size());
     pacer pace;
     for (index_t s = split; s < end; ++s) {
       pace(work_a_level * model_.width());
-      const index_t c = s - rows_.size();
+      const index_t c = s - row_slots();
       out[s - begin] = Score::gain(model_, q.statistics.data(), clusters_[c], q.self,
                                    self_[static_cast<std::size_t>(c)], scratch.data());
     }
@@ -117,17 +120,15 @@ class independent_store {
 
   void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
               cheapest& best) const {
-    const index_t split = std::clamp(rows_.size(), begin, end);
-    if (bounds_.usable()) {
-      search_bounded_rows(q, begin, split, offset, best);
-    } else {
-      search_rows(q, begin, split, offset, best);
-    }
+    const index_t split = std::clamp(row_slots(), begin, end);
+    if (begin < split) search_rows({q, begin, split, offset, best});
     if (split < end) search_clusters(q, split, end, offset, best);
   }
 
   void retire(index_t slot) {
-    if (slot < rows_.size() && bounds_.usable()) bounds_.retire(slot);
+    if (slot >= row_slots()) return;
+    const bool last = !repeats_.any() || repeats_.retire(slot);
+    if (last && bounds_.usable()) bounds_.retire(row_in(slot));
   }
 
   index_t merge(index_t a, index_t b) {
@@ -145,15 +146,16 @@ class independent_store {
   }
 
   void keep(const std::vector<index_t>& kept) {
-    const auto split = std::lower_bound(kept.begin(), kept.end(), rows_.size());
+    const auto split = std::lower_bound(kept.begin(), kept.end(), row_slots());
     std::vector<index_t> kept_clusters(split, kept.end());
-    for (auto& c : kept_clusters) c -= rows_.size();
+    for (auto& c : kept_clusters) c -= row_slots();
     clusters_.keep(kept_clusters);
     keep_entries(self_, kept_clusters);
     if constexpr (has_margins) {
       if (searches()) keep_records(own_margins_, margins_.ends(), kept_clusters);
     }
-    const std::vector<index_t> kept_rows(kept.begin(), split);
+    std::vector<index_t> kept_rows(kept.begin(), split);
+    if (repeats_.any()) kept_rows = repeats_.keep(kept_rows);
     rows_.keep(kept_rows);
     if (bounds_.usable()) bounds_.keep(kept_rows);
   }
@@ -167,6 +169,42 @@ class independent_store {
     return model;
   }
 
+  /// Slots of rows; of fewer rows, if many are equal.
+  [[nodiscard]] index_t row_slots() const noexcept {
+    return repeats_.any() ? repeats_.slots() : rows_.size();
+  }
+  [[nodiscard]] index_t row_in(index_t slot) const noexcept {
+    return repeats_.any() ? repeats_.row(slot) : slot;
+  }
+
+  /// Where it saves a quarter of the rows.
+  void share_equal_rows() {
+    if (rows_.size() < 2) return;
+    std::vector<index_t> row_of = rows_.numbered();
+    const index_t different = *std::max_element(row_of.begin(), row_of.end()) + 1;
+    if (different > rows_.size() - rows_.size() / 4) return;
+    std::vector<index_t> kept;
+    for (index_t s = 0; s < rows_.size(); ++s) {
+      if (row_of[static_cast<std::size_t>(s)] == static_cast<index_t>(kept.size())) {
+        kept.push_back(s);
+      }
+    }
+    rows_.keep(kept);
+    repeats_ = repeated_rows(std::move(row_of));
+  }
+
+  void sum_slots(const query& q, index_t begin, index_t end, double* out) const {
+    if (!repeats_.any()) {
+      sum_rows(q, begin, end, out);
+      return;
+    }
+    pacer pace;
+    for (index_t s = begin; s < end; ++s) {
+      pace(work_a_level * rows_.columns());
+      rows_.sum(q.gains, row_in(s), row_in(s) + 1, out + (s - begin));
+    }
+  }
+
   void sum_rows(const query& q, index_t begin, index_t end, double* out) const {
     const index_t step = rows_.rows_a_pulse();
     for (; end - begin > step; begin += step, out += step) {
@@ -176,70 +214,96 @@ class independent_store {
     rows_.sum(q.gains, begin, end, out);
   }
 
-  void search_rows(const query& q, index_t begin, index_t end, const cost_offsets& offset,
-                   cheapest& best) const {
+  /// A search among the slots [begin, end) of rows.
+  struct row_search {
+    const query& q;
+    index_t begin, end;
+    const cost_offsets& offset;
+    cheapest& best;
+  };
+
+  void search_rows(const row_search& search) const {
+    const index_t first = repeats_.any() ? 0 : search.begin;
+    const index_t last = repeats_.any() ? repeats_.rows_before(search.end) : search.end;
+    if (bounds_.usable()) {
+      search_bounded_rows(search, first, last);
+    } else {
+      search_all_rows(search, first, last);
+    }
+  }
+
+  void search_all_rows(const row_search& search, index_t first, index_t last) const {
     constexpr index_t step = 256;
     double gains[step];
-    for (; begin < end; begin += step) {
-      const index_t stop = std::min(end, begin + step);
-      sum_rows(q, begin, stop, gains);
-      for (index_t s = begin; s < stop; ++s) {
-        // a lower bound first: few rows are worth asking for their offset
-        if (offset.row() - gains[s - begin] <= best.cost) {
-          best.take(offset(s) - gains[s - begin], s);
-        }
-      }
+    for (; first < last; first += step) {
+      const index_t stop = std::min(last, first + step);
+      sum_rows(search.q, first, stop, gains);
+      for (index_t row = first; row < stop; ++row) take_gain(search, row, gains[row - first]);
     }
   }
 
   /// Penalties of about a thousand rows first. The row of the least is a good one to start from.
-  void search_bounded_rows(const query& q, index_t begin, index_t end, const cost_offsets& offset,
-                           cheapest& best) const {
+  void search_bounded_rows(const row_search& search, index_t begin, index_t end) const {
     constexpr index_t blocks = 32;
     constexpr index_t step = blocks * nibbles::rows;
+    const auto& bounds = search.q.bounds;
     std::uint16_t penalty[step];
     pacer pace;
     for (index_t first = begin - begin % nibbles::rows; first < end; first += step) {
       const index_t stop = std::min(end, first + step);
-      pace(step / 16 * static_cast<index_t>(q.bounds.penalties.size()) / nibbles::entries);
+      pace(step / 16 * static_cast<index_t>(bounds.penalties.size()) / nibbles::entries);
       for (index_t s = first; s < stop; s += nibbles::rows) {
-        bounds_.block(q.bounds, s / nibbles::rows, penalty + (s - first));
+        bounds_.block(bounds, s / nibbles::rows, penalty + (s - first));
       }
       const index_t count = stop - first;
       if (begin > first) std::fill_n(penalty, begin - first, row_bounds::never);
       std::fill_n(penalty + count, (nibbles::rows - count % nibbles::rows) % nibbles::rows,
                   row_bounds::never);
-      take_rows(q, first, count, penalty, offset, best);
+      take_rows(search, first, count, penalty);
     }
   }
 
-  void take_rows(const query& q, index_t first, index_t count, const std::uint16_t* penalty,
-                 const cost_offsets& offset, cheapest& best) const {
+  void take_rows(const row_search& search, index_t first, index_t count,
+                 const std::uint16_t* penalty) const {
     const index_t blocks = (count + nibbles::rows - 1) / nibbles::rows;
     std::uint16_t least = row_bounds::never;
     for (index_t i = 0; i < blocks * nibbles::rows; ++i) least = std::min(least, penalty[i]);
-    if (least > limit(q, offset, best)) return;
-    take_row(q, first + (std::find(penalty, penalty + count, least) - penalty), offset, best);
-    std::uint16_t most = limit(q, offset, best);
+    if (least > limit(search)) return;
+    take_row(search, first + (std::find(penalty, penalty + count, least) - penalty));
+    std::uint16_t most = limit(search);
     for (index_t b = 0; b < blocks; ++b, penalty += nibbles::rows, first += nibbles::rows) {
       std::uint32_t open = at_most(penalty, most);
       for (index_t i = 0; open != 0; ++i, open >>= 1U) {
         if ((open & 1U) == 0 || penalty[i] > most) continue;
-        take_row(q, first + i, offset, best);
-        most = limit(q, offset, best);
+        take_row(search, first + i);
+        most = limit(search);
       }
     }
   }
 
-  [[nodiscard]] static std::uint16_t limit(const query& q, const cost_offsets& offset,
-                                           const cheapest& best) {
-    return row_bounds::limit(q.bounds, offset.row() - best.cost);
+  [[nodiscard]] static std::uint16_t limit(const row_search& search) {
+    return row_bounds::limit(search.q.bounds, search.offset.row() - search.best.cost);
   }
 
-  void take_row(const query& q, index_t slot, const cost_offsets& offset, cheapest& best) const {
+  void take_row(const row_search& search, index_t row) const {
     double gain = 0.0;
-    rows_.sum(q.gains, slot, slot + 1, &gain);
-    best.take(offset(slot) - gain, slot);
+    rows_.sum(search.q.gains, row, row + 1, &gain);
+    take_gain(search, row, gain);
+  }
+
+  /// A lower bound first: few rows are worth asking for their offset.
+  void take_gain(const row_search& search, index_t row, double gain) const {
+    if (search.offset.row() - gain > search.best.cost) return;
+    if (!repeats_.any()) {
+      search.best.take(search.offset(row) - gain, row);
+      return;
+    }
+    for (index_t s = repeats_.first(row); s >= 0 && s < search.end; s = repeats_.next(s)) {
+      if (s < search.begin) continue;
+      const double offset = search.offset(s);
+      search.best.take(offset - gain, s);
+      if (offset < std::numeric_limits<double>::infinity()) return;
+    }
   }
 
   /// A pair of clusters of which the first columns have been looked at.
@@ -291,7 +355,7 @@ class independent_store {
   /// In the order of log_marginal, so that the sum over all columns is its value.
   void add_columns(const query& q, index_t begin, index_t end, open_pair& pair,
                    double* scratch) const {
-    const double* t = clusters_[pair.slot - rows_.size()];
+    const double* t = clusters_[pair.slot - row_slots()];
     for (index_t j = begin; j < end; ++j) {
       const index_t at = model_.offset(j);
       std::copy_n(q.statistics.data() + at, model_.column(j).width(), scratch);
@@ -301,7 +365,7 @@ class independent_store {
   }
 
   [[nodiscard]] std::size_t own_margin(index_t slot, index_t k = 0) const {
-    return static_cast<std::size_t>((slot - rows_.size()) * margins_.ends() + k);
+    return static_cast<std::size_t>((slot - row_slots()) * margins_.ends() + k);
   }
 
   /// The gain of a pair whose columns up to the end of chunk k are summed is at most this.
@@ -336,14 +400,14 @@ class independent_store {
   }
 
   [[nodiscard]] double self_of(index_t slot) const {
-    return self_[static_cast<std::size_t>(slot - rows_.size())];
+    return self_[static_cast<std::size_t>(slot - row_slots())];
   }
 
   [[nodiscard]] double total_gain(const query& q, index_t slot) const {
     if constexpr (totalled<Column>::value) {
       const index_t j = model_.columns() - 1;
       const double* t = q.statistics.data() + model_.offset(j);
-      const double* s = clusters_[slot - rows_.size()] + model_.offset(j);
+      const double* s = clusters_[slot - row_slots()] + model_.offset(j);
       const auto of_counts = [&](double m) {
         const double counts[2] = {m, 0.0};
         return model_.column(j).log_marginal(counts);
@@ -383,23 +447,23 @@ class independent_store {
 
   /// t ∪= the cluster in a slot.
   void add(double* t, index_t slot) const {
-    if (slot >= rows_.size()) {
-      model_.merge(t, clusters_[slot - rows_.size()]);
+    if (slot >= row_slots()) {
+      model_.merge(t, clusters_[slot - row_slots()]);
       return;
     }
-    rows_.for_each_level(slot, [&](index_t j, index_t v) {
+    rows_.for_each_level(row_in(slot), [&](index_t j, index_t v) {
       merge_statistics(model_.column(j), t + model_.offset(j), level(j, v));
     });
   }
 
   /// A row's terms depend on its levels alone.
-  void load_row(query& q, index_t slot) const {
+  void load_row(query& q, index_t row) const {
     double* out = q.gains.of_level.data();
     const double* pairs = level_pairs_.data();
     std::vector<double> scratch(static_cast<std::size_t>(model_.width()));
     const double* selves = level_self_.data();
     q.self = 0.0;
-    rows_.for_each_level(slot, [&](index_t j, index_t v) {
+    rows_.for_each_level(row, [&](index_t j, index_t v) {
       const auto n = static_cast<index_t>(rows_.levels(j).size());
       q.self += selves[v];
       std::copy_n(level(j, v), model_.column(j).width(), q.statistics.data() + model_.offset(j));
@@ -463,6 +527,7 @@ class independent_store {
   function_tables tables_;
   independent<Column> model_;
   coded_table rows_;
+  repeated_rows repeats_;
   row_bounds bounds_;
   margins_type margins_;
   std::vector<double> level_statistics_, level_self_;
