@@ -184,8 +184,8 @@ template <class Model>
 [[nodiscard]] tree collapsed_bhc(const Model& model, const table_view& X,
                                  const greedy_options& options, progress_meter& progress) {
   thread_team team(options.n_threads);
-  tree grown = collapsed_agglomeration<Model>(model, X, options.alpha, team, progress)
-                   .run(options.work);
+  tree grown =
+      collapsed_agglomeration<Model>(model, X, options.alpha, team, progress).run(options.work);
   progress.finish();
   return grown;
 }

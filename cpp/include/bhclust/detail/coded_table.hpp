@@ -23,7 +23,7 @@ struct gain_table {
 };
 
 /// Live rows of a table in slots 0 … size()-1. Dense: neighbouring columns whose joint levels are
-/// at most 256 form a group with one code, an index into gain_table::of_code. Sparse: one code a
+/// at most 16 form a group with one code, an index into gain_table::of_code. Sparse: one code a
 /// stored cell. NaN is a level of its own; sparse columns always have the level zero, their first.
 class coded_table {
  public:
@@ -39,6 +39,7 @@ class coded_table {
     constexpr index_t look_ups = 1000000;
     return sparse_ ? 1024 : look_ups / (groups() + 1) + 1;
   }
+  [[nodiscard]] bool sparse() const noexcept { return sparse_; }
   [[nodiscard]] index_t columns() const noexcept { return static_cast<index_t>(levels_.size()); }
   [[nodiscard]] index_t total_levels() const noexcept { return level_start_.back(); }
   [[nodiscard]] const std::vector<double>& levels(index_t j) const noexcept {
@@ -53,12 +54,50 @@ class coded_table {
       return;
     }
     for (index_t g = 0; g < groups(); ++g) {
-      auto rest = static_cast<index_t>(codes_[at(slot * groups() + g)]) - group_start_[at(g)];
-      for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) {
-        const auto radix = static_cast<index_t>(levels(j).size());
-        f(j, rest % radix);
-        rest /= radix;
+      split_code(g, codes_[at(slot * groups() + g)] - static_cast<code>(group_start_[at(g)]), f);
+    }
+  }
+
+  /// gain_table::of_code of rows against rows, by the codes of the one: dense tables only.
+  struct pair_terms {
+    std::vector<double> of_code;
+    std::vector<index_t> start;  ///< of each group
+  };
+
+  /// `level_pairs` has column by column, level by level, the terms of all levels.
+  [[nodiscard]] pair_terms pairs_of_codes(const std::vector<double>& level_pairs) const {
+    pair_terms made;
+    gain_table gains;
+    begin_fill(gains);
+    const double* pairs = level_pairs.data();
+    for (index_t g = 0; g < groups(); ++g) {
+      made.start.push_back(static_cast<index_t>(made.of_code.size()));
+      const index_t size = group_start_[at(g) + 1] - group_start_[at(g)];
+      const double* next = pairs;
+      for (index_t own = 0; own < size; ++own) {
+        next = pairs;
+        split_code(g, static_cast<code>(own), [&](index_t j, index_t v) {
+          const auto n = static_cast<index_t>(levels(j).size());
+          std::copy_n(next + v * n, n, gains.of_level.data() + level_start_[at(j)]);
+          next += n * n;
+        });
+        fill_group(g, gains);
+        const double* filled = gains.of_code.data() + group_start_[at(g)];
+        made.of_code.insert(made.of_code.end(), filled, filled + size);
       }
+      pairs = next;
+    }
+    return made;
+  }
+
+  /// As end_fill, for the terms of a row with all others.
+  void fill_pairs(const pair_terms& pairs, index_t slot, gain_table& gains) const {
+    for (index_t g = 0; g < groups(); ++g) {
+      const index_t first = group_start_[at(g)];
+      const index_t size = group_start_[at(g) + 1] - first;
+      const index_t own = static_cast<index_t>(codes_[at(slot * groups() + g)]) - first;
+      std::copy_n(pairs.of_code.data() + pairs.start[at(g)] + own * size, size,
+                  gains.of_code.data() + first);
     }
   }
 
@@ -122,7 +161,8 @@ class coded_table {
   }
 
  private:
-  static constexpr index_t max_group = 256;
+  /// Searches sum few of the rows: groups are small, so that terms are quickly filled in.
+  static constexpr index_t max_group = 16;
   using code = std::uint32_t;
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
@@ -164,7 +204,8 @@ class coded_table {
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
       pace(8 * row.stored());
-      for (index_t k = 0; k < row.stored(); ++k) levels_[at(row.column(k))].push_back(row.value(k));
+      for (index_t k = 0; k < row.stored(); ++k)
+        add_level(levels_[at(row.column(k))], row.value(k));
     }
     level_start_.push_back(0);
     for (auto& column : levels_) {
@@ -174,6 +215,16 @@ class coded_table {
       column.shrink_to_fit();
       level_start_.push_back(level_start_.back() + static_cast<index_t>(column.size()));
     }
+  }
+
+  /// Columns of few levels hold few at any time; those of many are sorted in the end.
+  static void add_level(std::vector<double>& column, double x) {
+    constexpr std::size_t few = 16;
+    const std::size_t seen = std::min(column.size(), few);
+    for (std::size_t k = 0; k < seen; ++k) {
+      if (column[k] == x) return;
+    }
+    column.push_back(x);
   }
 
   /// Group g holds columns group_column_[g] … group_column_[g+1]-1, its codes begin at
@@ -204,6 +255,12 @@ class coded_table {
 
   [[nodiscard]] index_t level_of(index_t j, double x) const {
     const auto& column = levels(j);
+    constexpr std::size_t few = 8;
+    if (column.size() <= few && !is_missing(column.back())) {
+      index_t below = 0;
+      for (const double level : column) below += static_cast<index_t>(level < x);
+      return below;
+    }
     return std::lower_bound(column.begin(), column.end(), x, before) - column.begin();
   }
 
@@ -233,6 +290,16 @@ class coded_table {
   }
 
   void push_code(index_t c) { codes_.push_back(static_cast<code>(c)); }
+
+  /// f(column, level) of the columns of a group.
+  template <class F>
+  void split_code(index_t g, code rest, F&& f) const {
+    for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) {
+      const auto radix = static_cast<code>(levels(j).size());
+      f(j, static_cast<index_t>(rest % radix));
+      rest /= radix;
+    }
+  }
 
   template <class F>
   void for_each_sparse_level(index_t slot, F&& f) const {

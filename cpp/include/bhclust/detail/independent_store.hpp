@@ -70,13 +70,18 @@ class independent_store {
     }
     tilt_of_columns();
     tabulate_level_pairs();
+    tabulate_row_pairs();
   }
 
   [[nodiscard]] index_t slots() const noexcept { return row_slots() + clusters_.size(); }
 
   void load(query& q, index_t slot) const {
-    q.statistics.assign(static_cast<std::size_t>(model_.width()), 0.0);
     rows_.begin_fill(q.gains);
+    if (slot < row_slots() && row_pairs_ready_) {
+      load_row_by_pairs(q, row_in(slot));
+      return;
+    }
+    q.statistics.assign(static_cast<std::size_t>(model_.width()), 0.0);
     if (slot < row_slots()) {
       load_row(q, row_in(slot));
     } else {
@@ -478,6 +483,47 @@ class independent_store {
     });
   }
 
+  /// By the codes of the row alone; its statistics only where there are clusters.
+  void load_row_by_pairs(query& q, index_t row) const {
+    rows_.fill_pairs(row_pairs_, row, q.gains);
+    if (bounds_.usable()) bounds_.fill_pairs(rows_, row, q.bounds);
+    if (clusters_.size() == 0) return;
+    q.statistics.resize(static_cast<std::size_t>(model_.width()));
+    q.self = 0.0;
+    const double* selves = level_self_.data();
+    rows_.for_each_level(row, [&](index_t j, index_t v) {
+      q.self += selves[v];
+      selves += rows_.levels(j).size();
+      std::copy_n(level(j, v), model_.column(j).width(), q.statistics.data() + model_.offset(j));
+    });
+    if constexpr (has_margins) {
+      if (!searches()) return;
+      q.margins.resize(static_cast<std::size_t>(margins_.ends()));
+      margins_.compute(model_, q.statistics.data(), q.margins.data());
+    }
+  }
+
+  void tabulate_row_pairs() {
+    if (rows_.sparse() || level_pairs_.empty()) return;
+    if (bounds_.usable()) {
+      bounds_.tabulate_pairs(rows_, level_pairs_, tilt_, slope_of_rows());
+      if (!bounds_.has_pairs()) return;
+    }
+    row_pairs_ = rows_.pairs_of_codes(level_pairs_);
+    row_pairs_ready_ = true;
+    level_pairs_ = {};
+  }
+
+  /// The slope of a row with a middling total.
+  [[nodiscard]] double slope_of_rows() const {
+    if (tilt_.empty()) return 0.0;
+    const auto n = static_cast<index_t>(rows_.levels(model_.columns() - 1).size());
+    gain_table gains;
+    rows_.begin_fill(gains);
+    std::copy_n(level_pairs_.end() - n * n + n / 2 * n, n, gains.of_level.end() - n);
+    return slope(gains);
+  }
+
   void tabulate_level_pairs() {
     constexpr index_t most = 131072;
     index_t pairs = 0;
@@ -533,7 +579,9 @@ class independent_store {
   std::vector<double> level_statistics_, level_self_;
   std::vector<std::size_t> level_offset_;
   std::vector<double> level_pairs_;  ///< of rows: column by column, level by level, their gains
-  std::vector<double> tilt_;         ///< totalled: 1 for counts, -1 for their total
+  coded_table::pair_terms row_pairs_;
+  bool row_pairs_ready_ = false;  ///< row_pairs_ and the bounds' serve in place of level_pairs_
+  std::vector<double> tilt_;      ///< totalled: 1 for counts, -1 for their total
   statistics_block clusters_;
   std::vector<double> self_;
   std::vector<column_margin> own_margins_;
