@@ -18,6 +18,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,50 @@ TEST_CASE("greedy: many rows of few kinds, past the dropping of dead slots") {
   check(bhclust::BernoulliBeta{}, cells_of(2));
   check(bhclust::PoissonGamma{}, cells_of(7));
   check(bhclust::MultinomialDirichlet{}, cells_of(4));
+}
+
+TEST_CASE("greedy: counts in few of many columns, some rows equal or empty") {
+  random_source random(9);
+  const index_t d = 30;
+  std::vector<double> cells(at(70 * d), 0.0);
+  for (index_t i = 0; i < 70; ++i) {
+    const index_t topic = i % 3 * 10;
+    for (index_t k = 0; k < i % 5; ++k) {
+      cells[at(i * d + topic + random.below(6))] += static_cast<double>(1 + random.below(3));
+    }
+  }
+  const table X(cells, d);
+  check_against_twin(bhclust::MultinomialDirichlet::from_data(X.view()), X, 1.3);
+  check_against_twin(bhclust::MultinomialDirichlet{}, X.as_sparse(), 1.3);
+  std::vector<index_t> chosen;
+  for (int i = 0; i < 70; ++i) chosen.push_back(random.below(9));
+  check_against_twin(bhclust::MultinomialDirichlet{}, X.taken(chosen), 1.3);
+}
+
+TEST_CASE("greedy: sparse counts by shared columns as by the plain store") {
+  random_source random(3);
+  const index_t n = 300;
+  const index_t d = 60;
+  std::vector<double> cells(at(n * d), 0.0);
+  for (index_t i = 0; i < n; ++i) {
+    const index_t topic = i % 5 * 10;
+    for (index_t k = 0; k < 1 + random.below(8); ++k) {
+      cells[at(i * d + topic + random.below(14))] += static_cast<double>(1 + random.below(3));
+    }
+  }
+  const table X(cells, d);
+  const auto family = bhclust::MultinomialDirichlet::from_data(X.view());
+  const auto model = bhclust::bind(family, X.view());
+  using plain_store = bhclust::detail::cluster_store<std::decay_t<decltype(model.base())>,
+                                                     bhclust::detail::evidence_score>;
+  bhclust::detail::thread_team team(1);
+  bhclust::detail::progress_meter progress({}, 2 * n - 1);
+  bhclust::detail::agglomeration<plain_store, bhclust::detail::log_d_rule> plain(
+      plain_store(model.base(), X.view()), bhclust::detail::log_d_rule(n, 1.0), n, team, progress);
+  const auto wanted = plain.run();
+  for (const int threads : {1, 3}) {
+    CHECK(greedy_bhc(X.view(), family, {1.0, threads, {}}).children() == wanted.children());
+  }
 }
 
 TEST_CASE("greedy: equal rows that are one cluster from the start") {

@@ -101,6 +101,30 @@ class coded_table {
     }
   }
 
+  /// The same of the stored cells of a sparse row.
+  template <class F>
+  void for_each_stored_level(index_t slot, F&& f) const {
+    const auto [begin, end] = codes_of(slot);
+    for (index_t k = begin; k < end; ++k) {
+      const code c = codes_[at(k)];
+      const index_t j = column_of(c);
+      f(j, static_cast<index_t>(c) - group_start_[at(j)]);
+    }
+  }
+  [[nodiscard]] index_t stored() const noexcept { return static_cast<index_t>(codes_.size()); }
+  /// Where the levels of a column begin in gain_table::of_level.
+  [[nodiscard]] index_t level_start(index_t j) const noexcept { return level_start_[at(j)]; }
+
+  /// The sum of a sparse row as `sum` makes it where base is 0, with term(column, level) in place
+  /// of gain_table::of_code.
+  template <class F>
+  [[nodiscard]] double sum_of_stored(index_t slot, F&& term) const {
+    return sum_codes(slot, 0.0, [&](code c) {
+      const index_t j = column_of(c);
+      return term(j, static_cast<index_t>(c) - group_start_[at(j)]);
+    });
+  }
+
   void begin_fill(gain_table& gains) const {
     gains.of_level.resize(at(level_start_.back()));
     gains.of_code.resize(at(group_start_.back()));
@@ -246,6 +270,10 @@ class coded_table {
     constexpr index_t most_codes = 4294967296;  // 2^32, the range of `code`
     require(group_start_.back() < most_codes,
             "X has more than 2^32 distinct cells; round its values or split the table");
+    if (!sparse_) return;
+    for (index_t j = 0; j < groups(); ++j) {
+      column_of_code_.resize(at(group_start_[at(j) + 1]), static_cast<std::uint32_t>(j));
+    }
   }
 
   void close_group(index_t end_column, index_t joint) {
@@ -361,19 +389,27 @@ class coded_table {
     }
   }
 
-  /// Four sums at a time for the same reason, in an order that depends on the row alone.
+  /// Of a sparse code.
+  [[nodiscard]] index_t column_of(code c) const noexcept { return column_of_code_[c]; }
+
   void sum_sparse(const gain_table& gains, index_t begin, index_t end, double* out) const {
     const double* term = gains.of_code.data();
     for (index_t s = begin; s < end; ++s) {
-      const code* c = codes_.data() + row_start_[at(s)];
-      const code* last = codes_.data() + row_start_[at(s) + 1];
-      double sums[4] = {gains.base, 0.0, 0.0, 0.0};
-      for (; last - c >= 4; c += 4) {
-        for (int k = 0; k < 4; ++k) sums[k] += term[c[k]];
-      }
-      for (; c < last; ++c) sums[0] += term[*c];
-      out[s - begin] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      out[s - begin] = sum_codes(s, gains.base, [term](code c) { return term[c]; });
     }
+  }
+
+  /// Four sums at a time for the same reason, in an order that depends on the row alone.
+  template <class F>
+  [[nodiscard]] double sum_codes(index_t slot, double base, F&& term) const {
+    const code* c = codes_.data() + row_start_[at(slot)];
+    const code* last = codes_.data() + row_start_[at(slot) + 1];
+    double sums[4] = {base, 0.0, 0.0, 0.0};
+    for (; last - c >= 4; c += 4) {
+      for (int k = 0; k < 4; ++k) sums[k] += term(c[k]);
+    }
+    for (; c < last; ++c) sums[0] += term(*c);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
   bool sparse_;
@@ -383,6 +419,7 @@ class coded_table {
   std::vector<index_t> group_column_, group_start_;
   std::vector<code> codes_;
   std::vector<index_t> row_start_;
+  std::vector<std::uint32_t> column_of_code_;  ///< sparse
 };
 
 }  // namespace bhclust::detail

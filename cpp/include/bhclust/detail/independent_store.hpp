@@ -9,6 +9,7 @@
 #include <bhclust/detail/repeated_rows.hpp>
 #include <bhclust/detail/row_bounds.hpp>
 #include <bhclust/detail/score.hpp>
+#include <bhclust/detail/shared_columns.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -35,7 +36,20 @@ template <class Column, class Score>
 class independent_store {
   using model_type = independent<Column>;
   using margins_type = column_margins<model_type, Column>;
+  static constexpr bool may_share = totalled<Column>::value;
   static constexpr bool has_margins = has<best_log_likelihood_t, Column> || totalled<Column>::value;
+
+  /// What a query adds to a search among shared columns.
+  struct shared_query {
+    struct column {
+      index_t column, first;  ///< where its levels' terms begin
+    };
+    std::vector<column> columns;  ///< of a query without sums
+    std::vector<double> terms;
+    std::vector<double> of_total;  ///< of each level of the totals, at last of retired rows
+    const shared_sums* sums = nullptr;
+    double rounding = 0.0;
+  };
 
  public:
   struct query {
@@ -44,6 +58,7 @@ class independent_store {
     gain_table gains;
     bound_table bounds;
     std::vector<column_margin> margins;
+    shared_query shared;
   };
 
   independent_store(const independent<Column>& model, const table_view& X)
@@ -53,7 +68,8 @@ class independent_store {
         margins_(model_, tables_),
         clusters_(model.width()) {
     if (searches()) share_equal_rows();
-    if (searches() && shuffles_bytes) bounds_ = row_bounds(rows_);
+    if (searches()) share_columns();
+    if (searches() && shuffles_bytes && !shares_) bounds_ = row_bounds(rows_);
     level_offset_.push_back(0);
     pacer pace;
     for (index_t j = 0; j < model_.columns(); ++j) {
@@ -76,6 +92,12 @@ class independent_store {
   [[nodiscard]] index_t slots() const noexcept { return row_slots() + clusters_.size(); }
 
   void load(query& q, index_t slot) const {
+    if constexpr (may_share) {
+      if (shares_) {
+        load_shared(q, slot);
+        return;
+      }
+    }
     rows_.begin_fill(q.gains);
     if (slot < row_slots() && row_pairs_ready_) {
       load_row_by_pairs(q, row_in(slot));
@@ -131,8 +153,10 @@ class independent_store {
   }
 
   void retire(index_t slot) {
+    agglomerates_ = true;
     if (slot >= row_slots()) return;
     const bool last = !repeats_.any() || repeats_.retire(slot);
+    if (last && shares_) total_level_[static_cast<std::size_t>(row_in(slot))] = retired_level();
     if (last && bounds_.usable()) bounds_.retire(row_in(slot));
   }
 
@@ -141,6 +165,9 @@ class independent_store {
     add(t, a);
     add(t, b);
     self_.push_back(Score::self(model_, t));
+    if constexpr (may_share) {
+      if (shares_ && agglomerates_) grow_sums(a, b);
+    }
     if constexpr (has_margins) {
       if (searches()) {
         own_margins_.resize(own_margins_.size() + static_cast<std::size_t>(margins_.ends()));
@@ -163,6 +190,11 @@ class independent_store {
     if (repeats_.any()) kept_rows = repeats_.keep(kept_rows);
     rows_.keep(kept_rows);
     if (bounds_.usable()) bounds_.keep(kept_rows);
+    if (shares_) {
+      keep_entries(total_level_, kept_rows);
+      cells_ = stored_cells(rows_);
+      sums_.keep(kept_clusters, kept_rows);
+    }
   }
 
  private:
@@ -199,6 +231,12 @@ class independent_store {
   }
 
   void sum_slots(const query& q, index_t begin, index_t end, double* out) const {
+    if constexpr (may_share) {
+      if (shares_) {
+        sum_shared(q, begin, end, out);
+        return;
+      }
+    }
     if (!repeats_.any()) {
       sum_rows(q, begin, end, out);
       return;
@@ -230,10 +268,262 @@ class independent_store {
   void search_rows(const row_search& search) const {
     const index_t first = repeats_.any() ? 0 : search.begin;
     const index_t last = repeats_.any() ? repeats_.rows_before(search.end) : search.end;
+    if constexpr (may_share) {
+      if (shares_) {
+        search_shared_rows(search, first, last);
+        return;
+      }
+    }
     if (bounds_.usable()) {
       search_bounded_rows(search, first, last);
     } else {
       search_all_rows(search, first, last);
+    }
+  }
+
+  /// Where rows have cells in few columns, and only columns in which both have some add to a gain.
+  void share_columns() {
+    if constexpr (may_share) {
+      constexpr index_t few = 8;
+      shares_ = rows_.sparse() && few * rows_.stored() <= rows_.size() * rows_.columns();
+      if (!shares_) return;
+      total_level_.assign(static_cast<std::size_t>(rows_.size()), 0);
+      for (index_t s = 0; s < rows_.size(); ++s) {
+        rows_.for_each_stored_level(s, [&](index_t j, index_t v) {
+          if (j + 1 == rows_.columns()) {
+            total_level_[static_cast<std::size_t>(s)] = static_cast<std::uint32_t>(v);
+          }
+        });
+      }
+      cells_ = stored_cells(rows_);
+      sums_ = kept_sums(rows_.size());
+    }
+  }
+
+  [[nodiscard]] std::uint32_t retired_level() const {
+    return static_cast<std::uint32_t>(rows_.levels(rows_.columns() - 1).size());
+  }
+
+  /// The gain of statistics t of a column, whose score is `self`, and a level.
+  [[nodiscard]] double level_gain(index_t j, const double* t, double self, index_t v,
+                                  double* scratch) const {
+    return Score::gain(model_.column(j), t, level(j, v), self,
+                       level_self_[static_cast<std::size_t>(rows_.level_start(j) + v)], scratch);
+  }
+
+  void load_shared(query& q, index_t slot) const {
+    if (slot < row_slots()) {
+      load_statistics(q, row_in(slot));
+    } else {
+      const double* t = clusters_[slot - row_slots()];
+      q.statistics.assign(t, t + model_.width());
+      q.self = self_of(slot);
+    }
+    load_margins(q, slot);
+    auto& shared = q.shared;
+    shared.sums = slot < row_slots() ? nullptr : sums_.find(slot - row_slots());
+    const double size = load_totals(q);
+    if (shared.sums != nullptr) {
+      shared.rounding =
+          shared_sums::rounding_of(shared.sums->updates + 1.0, shared.sums->size + size);
+    } else {
+      load_columns(q, size);
+    }
+  }
+
+  void load_statistics(query& q, index_t row) const {
+    q.statistics.assign(static_cast<std::size_t>(model_.width()), 0.0);
+    q.self = 0.0;
+    rows_.for_each_stored_level(row, [&](index_t j, index_t v) {
+      q.self += level_self_[static_cast<std::size_t>(rows_.level_start(j) + v)];
+      std::copy_n(level(j, v), model_.column(j).width(), q.statistics.data() + model_.offset(j));
+    });
+  }
+
+  void load_margins(query& q, index_t slot) const {
+    if (clusters_.size() == 0) return;
+    q.margins.resize(static_cast<std::size_t>(margins_.ends()));
+    if (slot < row_slots()) {
+      margins_.compute(model_, q.statistics.data(), q.margins.data());
+    } else {
+      std::copy_n(own_margins_.begin() + static_cast<std::ptrdiff_t>(own_margin(slot)),
+                  margins_.ends(), q.margins.begin());
+    }
+  }
+
+  /// The terms of the totals; the largest of their sizes.
+  double load_totals(query& q) const {
+    const index_t j = model_.columns() - 1;
+    const double* t = q.statistics.data() + model_.offset(j);
+    const double self = Score::self(model_.column(j), t);
+    double size = 0.0;
+    q.shared.of_total.clear();
+    double scratch[2] = {0.0, 0.0};
+    for (index_t v = 0; v < static_cast<index_t>(rows_.levels(j).size()); ++v) {
+      q.shared.of_total.push_back(level_gain(j, t, self, v, scratch));
+      size = std::fmax(size, std::fabs(q.shared.of_total.back()));
+    }
+    q.shared.of_total.push_back(-std::numeric_limits<double>::infinity());
+    return size;
+  }
+
+  void load_columns(query& q, double size) const {
+    auto& shared = q.shared;
+    shared.columns.clear();
+    shared.terms.clear();
+    for (index_t j = 0; j + 1 < model_.columns(); ++j) {
+      const double* t = q.statistics.data() + model_.offset(j);
+      if (t[0] == 0.0) continue;
+      shared.columns.push_back({j, static_cast<index_t>(shared.terms.size())});
+      size += append_terms(j, t, shared.terms);
+    }
+    shared.rounding =
+        shared_sums::rounding_of(static_cast<double>(shared.columns.size() + 1), size);
+  }
+
+  /// Appends the terms of a column's levels; the largest of their sizes.
+  double append_terms(index_t j, const double* t, std::vector<double>& terms) const {
+    const double self = Score::self(model_.column(j), t);
+    double size = 0.0;
+    double scratch[2] = {0.0, 0.0};
+    for (index_t v = 0; v < static_cast<index_t>(rows_.levels(j).size()); ++v) {
+      terms.push_back(level_gain(j, t, self, v, scratch));
+      size = std::fmax(size, std::fabs(terms.back()));
+    }
+    return size;
+  }
+
+  /// Of the youngest cluster, which slots a and b were merged to: from those of the one for which a
+  /// new start would cost more, if it has any.
+  void grow_sums(index_t a, index_t b) {
+    shared_sums sums = take_sums(a);
+    shared_sums other = take_sums(b);
+    if (other.columns > sums.columns) sums = std::move(other);
+    const index_t made = clusters_.size() - 1;
+    constexpr double coarse = 1e-4;  // nats
+    if (sums.columns == 0 || sums.rounding() > coarse) {
+      sums = {};
+      sums.of_row.assign(static_cast<std::size_t>(rows_.size()), 0.0);
+      add_to_sums(nullptr, clusters_[made], sums);
+    } else {
+      add_to_sums(clusters_[sums.cluster], clusters_[made], sums);
+    }
+    sums.cluster = made;
+    sums_.put(std::move(sums));
+  }
+
+  [[nodiscard]] shared_sums take_sums(index_t slot) {
+    return slot < row_slots() ? shared_sums{} : sums_.take(slot - row_slots());
+  }
+
+  /// Of a cluster that had the statistics `before`, or none, and has `now`.
+  void add_to_sums(const double* before, const double* now, shared_sums& sums) const {
+    std::vector<double> terms;
+    std::vector<double> old_terms;
+    pacer pace;
+    for (index_t j = 0; j + 1 < model_.columns(); ++j) {
+      const index_t at = model_.offset(j);
+      const bool new_column = before == nullptr || before[at] == 0.0;
+      if (now[at] == (new_column ? 0.0 : before[at])) continue;
+      terms.clear();
+      sums.size += append_terms(j, now + at, terms);
+      if (!new_column) {
+        old_terms.clear();
+        sums.size += append_terms(j, before + at, old_terms);
+        for (std::size_t v = 0; v < terms.size(); ++v) terms[v] -= old_terms[v];
+      }
+      sums.columns += new_column ? 1 : 0;
+      sums.updates += 1.0;
+      const auto cells = cells_[j];
+      pace(2 * cells.size() + work_a_level);
+      for (const auto& cell : cells) sums.of_row[cell.row] += terms[cell.level];
+    }
+  }
+
+  /// Sums over shared columns of the rows [first, first + count).
+  void add_columns(const shared_query& shared, index_t first, index_t count, double* out) const {
+    std::fill_n(out, count, 0.0);
+    for (const auto& column : shared.columns) {
+      const auto cells = cells_[column.column];
+      const double* terms = shared.terms.data() + column.first;
+      const auto* cell = std::lower_bound(cells.begin(), cells.end(), first,
+                                          [](const stored_cells::cell& c, index_t row) {
+                                            return static_cast<index_t>(c.row) < row;
+                                          });
+      for (; cell != cells.end() && static_cast<index_t>(cell->row) < first + count; ++cell) {
+        out[static_cast<index_t>(cell->row) - first] += terms[cell->level];
+      }
+    }
+  }
+
+  void search_shared_rows(const row_search& search, index_t first, index_t last) const {
+    constexpr index_t step = 4096;
+    double gains[step];
+    const auto& shared = search.q.shared;
+    pacer pace;
+    for (; first < last; first += step) {
+      const index_t count = std::min(step, last - first);
+      pace(count * (2 + static_cast<index_t>(shared.columns.size()) / 8));
+      const double* sums = gains;
+      if (shared.sums != nullptr) {
+        sums = shared.sums->of_row.data() + first;
+      } else {
+        add_columns(shared, first, count, gains);
+      }
+      const std::uint32_t* level = total_level_.data() + first;
+      for (index_t i = 0; i < count; ++i) gains[i] = -(sums[i] + shared.of_total[level[i]]);
+      take_shared_rows(search, first, count, gains);
+    }
+  }
+
+  /// By gains with the opposite sign: nearly right, they tell which are to be computed.
+  void take_shared_rows(const row_search& search, index_t first, index_t count,
+                        const double* costs) const {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    const double least = minimum(costs, count);
+    const double row = search.offset.row();
+    const double rounding = search.q.shared.rounding + 4e-16 * std::fabs(row);
+    const auto hopeless = [&](double cost) { return row + cost - rounding > search.best.cost; };
+    if (!(least < infinite) || hopeless(least)) return;
+    take_shared_row(search, first + (std::find(costs, costs + count, least) - costs));
+    constexpr index_t few = 64;
+    for (index_t begin = 0; begin < count; begin += few) {
+      const index_t end = std::min(count, begin + few);
+      if (hopeless(minimum(costs + begin, end - begin))) continue;
+      for (index_t i = begin; i < end; ++i) {
+        if (costs[i] < infinite && !hopeless(costs[i])) take_shared_row(search, first + i);
+      }
+    }
+  }
+
+  void take_shared_row(const row_search& search, index_t row) const {
+    take_gain(search, row, shared_gain(search.q, row));
+  }
+
+  [[nodiscard]] double shared_gain(const query& q, index_t row) const {
+    double scratch[2] = {0.0, 0.0};
+    return rows_.sum_of_stored(row, [&](index_t j, index_t v) {
+      const double* t = q.statistics.data() + model_.offset(j);
+      return level_gain(j, t, Score::self(model_.column(j), t), v, scratch);
+    });
+  }
+
+  /// Of many rows, by the terms of all levels.
+  void sum_shared(const query& q, index_t begin, index_t end, double* out) const {
+    constexpr index_t cheaper = 32;
+    if ((end - begin) * cheaper < rows_.total_levels()) {
+      for (index_t s = begin; s < end; ++s) out[s - begin] = shared_gain(q, row_in(s));
+      return;
+    }
+    query filled;
+    filled.statistics = q.statistics;
+    rows_.begin_fill(filled.gains);
+    fill(filled);
+    rows_.end_fill(filled.gains);
+    pacer pace;
+    for (index_t s = begin; s < end; ++s) {
+      pace(work_a_level);
+      rows_.sum(filled.gains, row_in(s), row_in(s) + 1, out + (s - begin));
     }
   }
 
@@ -525,6 +815,7 @@ class independent_store {
   }
 
   void tabulate_level_pairs() {
+    if (shares_) return;
     constexpr index_t most = 131072;
     index_t pairs = 0;
     for (index_t j = 0; j < model_.columns(); ++j) {
@@ -574,6 +865,11 @@ class independent_store {
   independent<Column> model_;
   coded_table rows_;
   repeated_rows repeats_;
+  bool shares_ = false;  ///< whether rows are searched by shared columns
+  stored_cells cells_;
+  kept_sums sums_;
+  bool agglomerates_ = false;  ///< whether unions are searched for: only then have they sums
+  std::vector<std::uint32_t> total_level_;  ///< of each row; one more than there are if retired
   row_bounds bounds_;
   margins_type margins_;
   std::vector<double> level_statistics_, level_self_;
