@@ -1103,6 +1103,7 @@ def greedy_bhc(
     table: Table,
     family: Family,
     alpha: typing.SupportsFloat | typing.SupportsIndex,
+    collapse: bool,
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> Tree: ...

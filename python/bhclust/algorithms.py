@@ -41,6 +41,7 @@ def bhc(
     family: Family | str | None = None,
     *,
     alpha: float = 1.0,
+    collapse: bool = False,
     n_threads: int | None = None,
     max_memory: float | str | None = None,
     progress: Progress | None = None,
@@ -59,6 +60,11 @@ def bhc(
         that of Statistics.
     alpha : float
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
+    collapse : bool
+        Merge equal rows first, one by one, then grow the tree from each set of them as one cluster.
+        This changes the tree: greedy BHC may merge rarer rows before, which gain more. It is faster
+        where most rows are repeated. False: greedy BHC's own tree, for which equal rows are scored
+        once as well.
     n_threads : int, optional
         None: all cores. The tree does not depend on it.
     max_memory : int or str, optional
@@ -83,13 +89,17 @@ def bhc(
     to 25 (counts, categories, reals), or 80 in `ExponentialGamma`; 5 MB for 10,000 rows of 16
     columns.
     """
+    _check_bool("collapse", collapse)
     table = as_leaves(X)
+    if collapse and table.is_grouped:
+        raise ValueError("collapse is for rows, and X is Statistics: S.merge(labels) joins groups")
     model = resolve_family(family, X)
     check_table_memory(max_memory, "bhc", model, table)
     return _core.greedy_bhc(
         table,
         model,
         check_alpha(alpha),
+        bool(collapse),
         check_threads(n_threads),
         progress,
     )
@@ -233,8 +243,7 @@ def bayes_kmeans_bhc(
     """
     if n_seeds is not None and seeds is not None:
         raise ValueError("n_seeds and seeds are both given; give one of them")
-    if not isinstance(merge, (bool, np.bool_)):
-        raise TypeError(f"merge must be True or False, not {shown(merge)}")
+    _check_bool("merge", merge)
     table = as_leaves(X)
     model = resolve_family(family, X)
     check_table_memory(max_memory, "bayes_kmeans_bhc", model, table)
@@ -250,6 +259,11 @@ def bayes_kmeans_bhc(
         check_threads(n_threads),
         progress,
     )
+
+
+def _check_bool(name: str, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, not {shown(value)}")
 
 
 def _rows_named(name: str, rows: Any) -> NDArray[np.int64]:
@@ -461,9 +475,8 @@ def insert(
             f"the tree has {grown.n_leaves} leaves and X has {table.n_rows} rows; they must be the "
             "same rows"
         )
-    for name, value in (("everywhere", everywhere), ("rotate", rotate)):
-        if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{name} must be True or False, not {shown(value)}")
+    _check_bool("everywhere", everywhere)
+    _check_bool("rotate", rotate)
     check_table_memory(max_memory, "insert", model, table, n_new=new.n_rows)
     model._check(new)
     rows = stacked(table, in_form_of(table, new, model))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._frames import frame_names, is_frame, rows_of
 from bhclust._lambda import lambda_heuristic

@@ -13,9 +13,10 @@
 namespace bhclust::python {
 namespace {
 
-tree greedy(const held_table& table, const held_family& family, double alpha, int n_threads,
-            py::object progress) {
-  const greedy_options options{alpha, n_threads, progress_of(std::move(progress))};
+tree greedy(const held_table& table, const held_family& family, double alpha, bool collapse,
+            int n_threads, py::object progress) {
+  const greedy_options options{alpha, n_threads, progress_of(std::move(progress)), nullptr,
+                               collapse};
   const py::gil_scoped_release free;
   return greedy_bhc(table.view, family.over(table.view), options);
 }
@@ -86,7 +87,7 @@ tree forgotten(const tree& t, const row_array& rows) {
 
 void register_algorithms(py::module_& m) {
   define(m, "greedy_bhc", &greedy, py::arg("table"), py::arg("family"), py::arg("alpha"),
-         py::arg("n_threads"), py::arg("progress"));
+         py::arg("collapse"), py::arg("n_threads"), py::arg("progress"));
   define(m, "relaxed_bhc", &relaxed, py::arg("table"), py::arg("family"), py::arg("lam"),
          py::arg("n_clusters"), py::arg("method"), py::arg("n_threads"), py::arg("progress"));
   define(m, "bayes_kmeans_bhc", &bayes_kmeans, py::arg("table"), py::arg("family"),

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -120,6 +121,61 @@ TEST_CASE("coded table: sparse columns have the level zero first, stored or not"
   CHECK(coded.levels(0) == std::vector<double>{0.0});
   CHECK(coded.levels(1) == std::vector<double>{0.0, 2.0, 3.0});
   CHECK(coded.levels(2) == std::vector<double>{0.0});
+}
+
+TEST_CASE("coded table: equal rows have one number, different ones count from 0") {
+  random_source random(6);
+  const auto X = random_cells(random, 200, {2, 3, 2, 2}, true);
+  const auto number = coded_table(X.view()).numbered();
+  index_t next = 0;
+  for (index_t i = 0; i < X.rows(); ++i) {
+    CHECK(number[at(i)] <= next);
+    next = std::max(next, number[at(i)] + 1);
+    for (index_t k = 0; k < i; ++k) {
+      bool same = true;
+      for (index_t j = 0; j < X.columns(); ++j) {
+        const double x = X.cell(i, j);
+        same = same && (x == X.cell(k, j) || (std::isnan(x) && std::isnan(X.cell(k, j))));
+      }
+      CHECK((number[at(i)] == number[at(k)]) == same);
+    }
+  }
+}
+
+TEST_CASE("coded table: zeros that are stored and zeros that are not make equal rows") {
+  const auto X = table({0.0, 3.0, 0.0, 3.0, 2.0, 0.0}, 2).as_sparse(1000);
+  CHECK(coded_table(X.view()).numbered() == std::vector<index_t>{0, 0, 1});
+}
+
+TEST_CASE("coded table: terms of rows with rows, by codes as by levels") {
+  random_source random(7);
+  for (const auto& levels : {std::vector<index_t>(9, 2), std::vector<index_t>{3, 3, 3, 30, 2}}) {
+    const auto X = random_cells(random, 40, levels, true);
+    const coded_table coded(X.view());
+    std::vector<double> pairs;
+    std::vector<std::size_t> start;
+    for (index_t j = 0; j < X.columns(); ++j) {
+      start.push_back(pairs.size());
+      const auto n = coded.levels(j).size();
+      for (std::size_t e = 0; e < n * n; ++e) pairs.push_back(random.normal());
+    }
+    const auto terms = coded.pairs_of_codes(pairs);
+    gain_table by_codes, by_levels;
+    coded.begin_fill(by_codes);
+    coded.begin_fill(by_levels);
+    for (index_t s = 0; s < coded.size(); ++s) {
+      std::size_t flat = 0;
+      coded.for_each_level(s, [&](index_t j, index_t v) {
+        const auto n = coded.levels(j).size();
+        std::copy_n(pairs.begin() + static_cast<std::ptrdiff_t>(start[at(j)] + at(v) * n), n,
+                    by_levels.of_level.begin() + static_cast<std::ptrdiff_t>(flat));
+        flat += n;
+      });
+      coded.end_fill(by_levels);
+      coded.fill_pairs(terms, s, by_codes);
+      CHECK(by_codes.of_code == by_levels.of_code);
+    }
+  }
 }
 
 TEST_CASE("coded table: sums of dense rows, columns of few and of many levels") {

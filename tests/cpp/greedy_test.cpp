@@ -6,15 +6,19 @@
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/any_family.hpp>
 #include <bhclust/family/bernoulli_beta.hpp>
+#include <bhclust/family/multinomial_dirichlet.hpp>
 #include <bhclust/family/normal_inverse_gamma.hpp>
 #include <bhclust/family/normal_known_variance.hpp>
+#include <bhclust/family/poisson_gamma.hpp>
 #include <bhclust/inference/posterior.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -72,6 +76,104 @@ TEST_CASE("greedy: ties among identical rows go to the oldest, every family") {
                        check_against_twin(family, few.taken(chosen), 1.0);
                      });
   }
+}
+
+TEST_CASE("greedy: many rows of few kinds, past the dropping of dead slots") {
+  random_source random(5);
+  const auto cells_of = [&](index_t levels) {
+    std::vector<double> kinds;
+    for (int e = 0; e < 9 * 5; ++e) kinds.push_back(static_cast<double>(random.below(levels)));
+    return table(kinds, 5);
+  };
+  const auto check = [&](const auto& family, const table& few) {
+    std::vector<index_t> chosen;
+    for (int i = 0; i < 80; ++i) chosen.push_back(random.below(few.rows()));
+    check_against_twin(family, few.taken(chosen), 0.7);
+  };
+  check(bhclust::BernoulliBeta{}, cells_of(2));
+  check(bhclust::PoissonGamma{}, cells_of(7));
+  check(bhclust::MultinomialDirichlet{}, cells_of(4));
+}
+
+TEST_CASE("greedy: counts in few of many columns, some rows equal or empty") {
+  random_source random(9);
+  const index_t d = 30;
+  std::vector<double> cells(at(70 * d), 0.0);
+  for (index_t i = 0; i < 70; ++i) {
+    const index_t topic = i % 3 * 10;
+    for (index_t k = 0; k < i % 5; ++k) {
+      cells[at(i * d + topic + random.below(6))] += static_cast<double>(1 + random.below(3));
+    }
+  }
+  const table X(cells, d);
+  check_against_twin(bhclust::MultinomialDirichlet::from_data(X.view()), X, 1.3);
+  check_against_twin(bhclust::MultinomialDirichlet{}, X.as_sparse(), 1.3);
+  std::vector<index_t> chosen;
+  for (int i = 0; i < 70; ++i) chosen.push_back(random.below(9));
+  check_against_twin(bhclust::MultinomialDirichlet{}, X.taken(chosen), 1.3);
+}
+
+TEST_CASE("greedy: sparse counts by shared columns as by the plain store") {
+  random_source random(3);
+  const index_t n = 300;
+  const index_t d = 60;
+  std::vector<double> cells(at(n * d), 0.0);
+  for (index_t i = 0; i < n; ++i) {
+    const index_t topic = i % 5 * 10;
+    for (index_t k = 0; k < 1 + random.below(8); ++k) {
+      cells[at(i * d + topic + random.below(14))] += static_cast<double>(1 + random.below(3));
+    }
+  }
+  const table X(cells, d);
+  const auto family = bhclust::MultinomialDirichlet::from_data(X.view());
+  const auto model = bhclust::bind(family, X.view());
+  using plain_store = bhclust::detail::cluster_store<std::decay_t<decltype(model.base())>,
+                                                     bhclust::detail::evidence_score>;
+  bhclust::detail::thread_team team(1);
+  bhclust::detail::progress_meter progress({}, 2 * n - 1);
+  bhclust::detail::agglomeration<plain_store, bhclust::detail::log_d_rule> plain(
+      plain_store(model.base(), X.view()), bhclust::detail::log_d_rule(n, 1.0), n, team, progress);
+  const auto wanted = plain.run();
+  for (const int threads : {1, 3}) {
+    CHECK(greedy_bhc(X.view(), family, {1.0, threads, {}}).children() == wanted.children());
+  }
+}
+
+TEST_CASE("greedy: equal rows that are one cluster from the start") {
+  for_each_example(2, 5, 3, [](random_source& random, const any_family& family, const table& few) {
+    std::vector<index_t> chosen;
+    for (int i = 0; i < 13; ++i) chosen.push_back(random.below(few.rows()));
+    const table X = few.taken(chosen);
+    bhclust::greedy_options options;
+    options.alpha = 0.8;
+    options.collapse = true;
+    const auto t = greedy_bhc(X.view(), family, options);
+    REQUIRE(t.merges() == 12);
+    const auto model = bhclust::bind(family, X.view());
+    const row_sets<decltype(model)> sets(model, X);
+    const auto members = members_of(t);
+    index_t first = t.leaves();  // where the merges of clusters begin
+    const auto alike = [&](const std::vector<index_t>& rows) {
+      const auto kinds = sets.kinds(rows);
+      return kinds.front() == kinds.back();
+    };
+    while (first < t.nodes() && alike(members[at(first)])) ++first;
+    for (index_t k = first; k < t.nodes(); ++k) CHECK(!alike(members[at(k)]));
+    check_greedy(t, log_d_costs<decltype(model)>(model, X, options.alpha), infinite, first);
+  });
+}
+
+TEST_CASE("greedy: a table without equal rows has no other tree by collapse") {
+  for_each_example(1, 11, 4, [](random_source&, const any_family& family, const table& X) {
+    const auto model = bhclust::bind(family, X.view());
+    const row_sets<decltype(model)> sets(model, X);
+    auto kinds = sets.kinds(iota(X.rows()));
+    if (std::adjacent_find(kinds.begin(), kinds.end()) != kinds.end()) return;
+    bhclust::greedy_options options;
+    const auto plain = greedy_bhc(X.view(), family, options);
+    options.collapse = true;
+    CHECK(greedy_bhc(X.view(), family, options).children() == plain.children());
+  });
 }
 
 TEST_CASE("greedy: of equal pairs the one with the oldest newer node, then older node, is first") {

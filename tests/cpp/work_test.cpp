@@ -110,12 +110,12 @@ TEST_CASE("work: greedy BHC") {
   SUBCASE("bits") {
     const auto X = mixture(cells::bits, 32);
     check_at_most(greedy(bhclust::BernoulliBeta::from_data(X.view()), X),
-                  {{1400, 410000, 700}, 3650});
+                  {{1400, 410000, 700}, 2700});
   }
   SUBCASE("counts") {
     const auto X = mixture(cells::counts, 8);
     check_at_most(greedy(bhclust::PoissonGamma::from_data(X.view()), X),
-                  {{1400, 420000, 2100}, 3250});
+                  {{1400, 420000, 2100}, 2600});
   }
   SUBCASE("correlated reals") {
     const auto X = mixture(cells::reals, 3);

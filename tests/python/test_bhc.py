@@ -94,6 +94,23 @@ def test_ties_between_two_pairs_go_to_the_pair_whose_newer_row_is_older() -> Non
     assert pairs(tree) == [(1, 2), (0, 3), (4, 5)]
 
 
+def test_collapse_merges_equal_rows_first() -> None:
+    kinds = np.array([[0, 0, 1, 1, 0.0], [1, 1, 0, 0, 1], [1, 0, 1, 0, 0]])
+    rows = kinds[[0, 1, 0, 2, 1, 0, 0, 2, 1]]
+    family = bhclust.BernoulliBeta(a=0.3, b=0.4)
+    tree = bhclust.bhc(rows, family, collapse=True)
+    assert pairs(tree)[:6] == [(0, 2), (5, 9), (6, 10), (1, 4), (8, 12), (3, 7)]
+    found = bhclust.posterior(tree, rows, family)
+    assert close(tree.log_d, -found.log_odds[9:], 1e-10)
+    once = bhclust.bhc(kinds, family)
+    assert pairs(bhclust.bhc(kinds, family, collapse=True)) == pairs(once)
+
+
+def test_collapse_is_true_or_false() -> None:
+    with pytest.raises(TypeError, match="collapse must be True or False, not 'yes'"):
+        bhclust.bhc([[0.0], [1.0]], "bernoulli", collapse="yes")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_one_row_is_a_tree_without_merges(name: str) -> None:
     case = random_case(name, 1, 0)

@@ -4,6 +4,9 @@
 
 #include <bhclust/concentration.hpp>
 #include <bhclust/detail/agglomerate.hpp>
+#include <bhclust/detail/borrowed_store.hpp>
+#include <bhclust/detail/coded_table.hpp>
+#include <bhclust/detail/graft.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/family.hpp>
@@ -25,6 +28,7 @@ struct greedy_options {
   int n_threads = 0;   ///< 0: all cores; the tree does not depend on it
   progress_function progress{};
   work_counts* work = nullptr;  ///< is told what was done
+  bool collapse = false;        ///< equal rows are one cluster from the start, see greedy_bhc
 };
 
 namespace detail {
@@ -46,6 +50,10 @@ class log_d_rule {
 
   log_d_rule(const table_view& X, double alpha)
       : log_d_rule(std::vector<double>(at(X.rows()), 0.0), weights_of(X), alpha) {}
+
+  /// Of rows that stand for themselves.
+  log_d_rule(index_t rows, double alpha)
+      : log_d_rule(std::vector<double>(at(rows), 0.0), std::vector<index_t>(at(rows), 1), alpha) {}
 
   /// Of clusters with trees of their own: S and the number of rows of each.
   log_d_rule(std::vector<double> excess, std::vector<index_t> sizes, double alpha)
@@ -110,17 +118,116 @@ class log_d_rule {
   index_t retired_ = 0;  ///< rows of the clusters whose union comes next
 };
 
+/// Rows that equal others of the table, set by set, in the order of their first rows.
+[[nodiscard]] inline std::vector<std::vector<index_t>> equal_rows(const table_view& X) {
+  const std::vector<index_t> number = coded_table(X).numbered();
+  std::vector<std::vector<index_t>> sets;
+  for (std::size_t i = 0; i < number.size(); ++i) {
+    const auto set = static_cast<std::size_t>(number[i]);
+    if (set == sets.size()) sets.emplace_back();
+    sets[set].push_back(static_cast<index_t>(i));
+  }
+  sets.erase(std::remove_if(sets.begin(), sets.end(), [](const auto& s) { return s.size() == 1; }),
+             sets.end());
+  return sets;
+}
+
+/// Greedy BHC of the clusters that equal rows make. Below each a row at a time joins, as rows do
+/// that are far from all others.
+template <class Model>
+class collapsed_agglomeration {
+ public:
+  collapsed_agglomeration(const Model& model, const table_view& X, double alpha, thread_team& team,
+                          progress_meter& progress)
+      : store_(make_store<evidence_score>(model, X)),
+        alpha_(alpha),
+        team_(team),
+        progress_(progress),
+        live_(lent(store_), X.rows(), team, progress),
+        grown_(X.rows(), cost_kind::log_d),
+        excess_(static_cast<std::size_t>(X.rows()), 0.0) {
+    for (const auto& rows : equal_rows(X)) join(rows);
+    live_.compact();
+  }
+
+  /// Once.
+  [[nodiscard]] tree run(work_counts* work) {
+    std::vector<index_t> roots;
+    std::vector<index_t> sizes;
+    std::vector<double> excess;
+    for (index_t s = 0; s < live_.slots(); ++s) {
+      roots.push_back(live_.node(s));
+      sizes.push_back(grown_.size(roots.back()));
+      excess.push_back(excess_[static_cast<std::size_t>(roots.back())]);
+    }
+    agglomeration<lent, log_d_rule> above(lent(store_),
+                                          log_d_rule(std::move(excess), std::move(sizes), alpha_),
+                                          live_.slots(), team_, progress_);
+    static_cast<void>(graft(grown_, above.run(), std::move(roots)));
+    if (work != nullptr) *work = above.work();
+    return std::move(grown_).finish();
+  }
+
+ private:
+  using store_type = typename store_for<Model, evidence_score>::type;
+  using lent = borrowed_store<store_type>;
+
+  void join(const std::vector<index_t>& rows) {
+    const auto count = static_cast<index_t>(rows.size());
+    log_d_rule rule(count, alpha_);
+    index_t whole = rows.front();
+    index_t slot = 0;  // of the whole, to the rule
+    for (index_t r = 1; r < count; ++r) {
+      const index_t row = rows[static_cast<std::size_t>(r)];
+      const double log_d = rule.cost(slot, r, live_.gain(whole, row));
+      const index_t made = grown_.join(std::min(whole, row), std::max(whole, row), log_d);
+      excess_.push_back(softplus(log_d));
+      live_.merge(whole, row, made);
+      if (live_.sparse()) live_.compact();
+      rule.retire(slot);
+      rule.retire(r);
+      rule.append(log_d, r + 1);
+      slot = count + r - 1;
+      whole = made;
+      progress_.advance(1);
+    }
+  }
+
+  store_type store_;
+  double alpha_;
+  thread_team& team_;
+  progress_meter& progress_;
+  live_clusters<lent> live_;
+  tree_builder grown_;
+  std::vector<double> excess_;  ///< of each node: log(p̃_T / p̃_H)
+};
+
+/// See greedy_options::collapse.
+template <class Model>
+[[nodiscard]] tree collapsed_bhc(const Model& model, const table_view& X,
+                                 const greedy_options& options, progress_meter& progress) {
+  thread_team team(options.n_threads);
+  tree grown =
+      collapsed_agglomeration<Model>(model, X, options.alpha, team, progress).run(options.work);
+  progress.finish();
+  return grown;
+}
+
 }  // namespace detail
 
 /// The greedy BHC tree: at every step the pair with the smallest log d is merged, ties by the newer
 /// cluster's id, then the older's. tree::cost() holds log d of each merge. About n² scores, O(n)
-/// memory beyond the statistics; the same tree for any number of threads. Of a table of groups
-/// (groups.hpp) each is a leaf.
+/// memory beyond the statistics; the same tree for any number of threads. Equal rows need not merge
+/// first, as rarer ones may gain more; `options.collapse` merges them first all the same, one by
+/// one, and then scores each set of them as the one cluster it is: another tree, and less work.
+/// Of a table of groups (groups.hpp) each is a leaf; these do not collapse.
 template <class Family>
 [[nodiscard]] tree greedy_bhc(const table_view& X, const Family& family,
                               const greedy_options& options = {}) {
   check_alpha(options.alpha);
   detail::progress_meter progress(options.progress, 2 * X.rows() - 1);
+  require(!options.collapse || !X.grouped(), "collapse is for rows; X is a table of groups");
+  if (options.collapse) return detail::collapsed_bhc(bind(family, X), X, options, progress);
   return detail::agglomerate<detail::evidence_score>(bind(family, X), X,
                                                      detail::log_d_rule(X, options.alpha),
                                                      options.n_threads, progress, options.work);

@@ -50,10 +50,21 @@ struct beta_ratio_tables {
   static constexpr double strong = 1e4;
 };
 
+/// m ln m, 0 of 0.
+[[nodiscard]] inline double count_log_count(double m) noexcept {
+  return m > 0.0 ? m * std::log(m) : 0.0;
+}
+
 /// The log probability of a sequence of m and k events of two kinds at the shares that suit it
 /// best.
 [[nodiscard]] inline double best_log_likelihood_of_two(double m, double k) noexcept {
   return (m > 0.0 ? m * std::log(m / (m + k)) : 0.0) + (k > 0.0 ? k * std::log(k / (m + k)) : 0.0);
+}
+/// The same by a table of count_log_count, whose counts are small enough for its terms to cancel.
+[[nodiscard]] inline double best_log_likelihood_of_two(const function_table& table, double m,
+                                                       double k) noexcept {
+  return table.covers(m + k) ? table(m) + table(k) - table(m + k)
+                             : best_log_likelihood_of_two(m, k);
 }
 
 /// ∂/∂a and ∂/∂b of log_beta_ratio.

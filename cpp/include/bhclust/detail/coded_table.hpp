@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -22,7 +23,7 @@ struct gain_table {
 };
 
 /// Live rows of a table in slots 0 … size()-1. Dense: neighbouring columns whose joint levels are
-/// at most 256 form a group with one code, an index into gain_table::of_code. Sparse: one code a
+/// at most 16 form a group with one code, an index into gain_table::of_code. Sparse: one code a
 /// stored cell. NaN is a level of its own; sparse columns always have the level zero, their first.
 class coded_table {
  public:
@@ -38,6 +39,7 @@ class coded_table {
     constexpr index_t look_ups = 1000000;
     return sparse_ ? 1024 : look_ups / (groups() + 1) + 1;
   }
+  [[nodiscard]] bool sparse() const noexcept { return sparse_; }
   [[nodiscard]] index_t columns() const noexcept { return static_cast<index_t>(levels_.size()); }
   [[nodiscard]] index_t total_levels() const noexcept { return level_start_.back(); }
   [[nodiscard]] const std::vector<double>& levels(index_t j) const noexcept {
@@ -52,13 +54,75 @@ class coded_table {
       return;
     }
     for (index_t g = 0; g < groups(); ++g) {
-      auto rest = static_cast<index_t>(codes_[at(slot * groups() + g)]) - group_start_[at(g)];
-      for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) {
-        const auto radix = static_cast<index_t>(levels(j).size());
-        f(j, rest % radix);
-        rest /= radix;
-      }
+      split_code(g, codes_[at(slot * groups() + g)] - static_cast<code>(group_start_[at(g)]), f);
     }
+  }
+
+  /// gain_table::of_code of rows against rows, by the codes of the one: dense tables only.
+  struct pair_terms {
+    std::vector<double> of_code;
+    std::vector<index_t> start;  ///< of each group
+  };
+
+  /// `level_pairs` has column by column, level by level, the terms of all levels.
+  [[nodiscard]] pair_terms pairs_of_codes(const std::vector<double>& level_pairs) const {
+    pair_terms made;
+    gain_table gains;
+    begin_fill(gains);
+    const double* pairs = level_pairs.data();
+    for (index_t g = 0; g < groups(); ++g) {
+      made.start.push_back(static_cast<index_t>(made.of_code.size()));
+      const index_t size = group_start_[at(g) + 1] - group_start_[at(g)];
+      const double* next = pairs;
+      for (index_t own = 0; own < size; ++own) {
+        next = pairs;
+        split_code(g, static_cast<code>(own), [&](index_t j, index_t v) {
+          const auto n = static_cast<index_t>(levels(j).size());
+          std::copy_n(next + v * n, n, gains.of_level.data() + level_start_[at(j)]);
+          next += n * n;
+        });
+        fill_group(g, gains);
+        const double* filled = gains.of_code.data() + group_start_[at(g)];
+        made.of_code.insert(made.of_code.end(), filled, filled + size);
+      }
+      pairs = next;
+    }
+    return made;
+  }
+
+  /// As end_fill, for the terms of a row with all others.
+  void fill_pairs(const pair_terms& pairs, index_t slot, gain_table& gains) const {
+    for (index_t g = 0; g < groups(); ++g) {
+      const index_t first = group_start_[at(g)];
+      const index_t size = group_start_[at(g) + 1] - first;
+      const index_t own = static_cast<index_t>(codes_[at(slot * groups() + g)]) - first;
+      std::copy_n(pairs.of_code.data() + pairs.start[at(g)] + own * size, size,
+                  gains.of_code.data() + first);
+    }
+  }
+
+  /// The same of the stored cells of a sparse row.
+  template <class F>
+  void for_each_stored_level(index_t slot, F&& f) const {
+    const auto [begin, end] = codes_of(slot);
+    for (index_t k = begin; k < end; ++k) {
+      const code c = codes_[at(k)];
+      const index_t j = column_of(c);
+      f(j, static_cast<index_t>(c) - group_start_[at(j)]);
+    }
+  }
+  [[nodiscard]] index_t stored() const noexcept { return static_cast<index_t>(codes_.size()); }
+  /// Where the levels of a column begin in gain_table::of_level.
+  [[nodiscard]] index_t level_start(index_t j) const noexcept { return level_start_[at(j)]; }
+
+  /// The sum of a sparse row as `sum` makes it where base is 0, with term(column, level) in place
+  /// of gain_table::of_code.
+  template <class F>
+  [[nodiscard]] double sum_of_stored(index_t slot, F&& term) const {
+    return sum_codes(slot, 0.0, [&](code c) {
+      const index_t j = column_of(c);
+      return term(j, static_cast<index_t>(c) - group_start_[at(j)]);
+    });
   }
 
   void begin_fill(gain_table& gains) const {
@@ -84,12 +148,34 @@ class coded_table {
     }
   }
 
+  /// For each row the number of the row it equals, different rows numbered as they first occur.
+  [[nodiscard]] std::vector<index_t> numbered() const {
+    std::size_t places = 16;
+    while (places < 2 * at(size_)) places *= 2;
+    std::vector<index_t> first(places, -1);  // by hash, the next free place on collision
+    std::vector<index_t> number(at(size_));
+    index_t count = 0;
+    pacer pace;
+    for (index_t s = 0; s < size_; ++s) {
+      const auto [begin, end] = codes_of(s);
+      pace(4 * (end - begin));
+      std::size_t place = hash(begin, end) & (places - 1);
+      while (first[place] >= 0 && !equal(first[place], s)) place = (place + 1) & (places - 1);
+      if (first[place] < 0) {
+        first[place] = s;
+        number[at(s)] = count++;
+      } else {
+        number[at(s)] = number[at(first[place])];
+      }
+    }
+    return number;
+  }
+
   void keep(const std::vector<index_t>& kept) {
     std::size_t to = 0;
     std::vector<index_t> start{0};
     for (const index_t slot : kept) {
-      const index_t first = sparse_ ? row_start_[at(slot)] : slot * groups();
-      const index_t last = sparse_ ? row_start_[at(slot) + 1] : first + groups();
+      const auto [first, last] = codes_of(slot);
       for (index_t k = first; k < last; ++k) codes_[to++] = codes_[at(k)];
       if (sparse_) start.push_back(static_cast<index_t>(to));
     }
@@ -99,12 +185,30 @@ class coded_table {
   }
 
  private:
-  static constexpr index_t max_group = 256;
+  /// Searches sum few of the rows: groups are small, so that terms are quickly filled in.
+  static constexpr index_t max_group = 16;
   using code = std::uint32_t;
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
   [[nodiscard]] index_t groups() const noexcept {
     return static_cast<index_t>(group_column_.size()) - 1;
+  }
+
+  /// Where the codes of a row begin and end.
+  [[nodiscard]] std::pair<index_t, index_t> codes_of(index_t slot) const noexcept {
+    if (sparse_) return {row_start_[at(slot)], row_start_[at(slot) + 1]};
+    return {slot * groups(), (slot + 1) * groups()};
+  }
+  [[nodiscard]] bool equal(index_t a, index_t b) const {
+    const auto [begin_a, end_a] = codes_of(a);
+    const auto [begin_b, end_b] = codes_of(b);
+    return std::equal(codes_.begin() + begin_a, codes_.begin() + end_a, codes_.begin() + begin_b,
+                      codes_.begin() + end_b);
+  }
+  [[nodiscard]] std::size_t hash(index_t begin, index_t end) const noexcept {
+    std::uint64_t h = 0;
+    for (index_t k = begin; k < end; ++k) h = (h ^ codes_[at(k)]) * 0x9E3779B97F4A7C15U;
+    return static_cast<std::size_t>(h >> 32U);
   }
 
   /// NaN after all numbers.
@@ -124,7 +228,8 @@ class coded_table {
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
       pace(8 * row.stored());
-      for (index_t k = 0; k < row.stored(); ++k) levels_[at(row.column(k))].push_back(row.value(k));
+      for (index_t k = 0; k < row.stored(); ++k)
+        add_level(levels_[at(row.column(k))], row.value(k));
     }
     level_start_.push_back(0);
     for (auto& column : levels_) {
@@ -134,6 +239,16 @@ class coded_table {
       column.shrink_to_fit();
       level_start_.push_back(level_start_.back() + static_cast<index_t>(column.size()));
     }
+  }
+
+  /// Columns of few levels hold few at any time; those of many are sorted in the end.
+  static void add_level(std::vector<double>& column, double x) {
+    constexpr std::size_t few = 16;
+    const std::size_t seen = std::min(column.size(), few);
+    for (std::size_t k = 0; k < seen; ++k) {
+      if (column[k] == x) return;
+    }
+    column.push_back(x);
   }
 
   /// Group g holds columns group_column_[g] … group_column_[g+1]-1, its codes begin at
@@ -155,6 +270,10 @@ class coded_table {
     constexpr index_t most_codes = 4294967296;  // 2^32, the range of `code`
     require(group_start_.back() < most_codes,
             "X has more than 2^32 distinct cells; round its values or split the table");
+    if (!sparse_) return;
+    for (index_t j = 0; j < groups(); ++j) {
+      column_of_code_.resize(at(group_start_[at(j) + 1]), static_cast<std::uint32_t>(j));
+    }
   }
 
   void close_group(index_t end_column, index_t joint) {
@@ -164,6 +283,12 @@ class coded_table {
 
   [[nodiscard]] index_t level_of(index_t j, double x) const {
     const auto& column = levels(j);
+    constexpr std::size_t few = 8;
+    if (column.size() <= few && !is_missing(column.back())) {
+      index_t below = 0;
+      for (const double level : column) below += static_cast<index_t>(level < x);
+      return below;
+    }
     return std::lower_bound(column.begin(), column.end(), x, before) - column.begin();
   }
 
@@ -176,6 +301,7 @@ class coded_table {
       if (sparse_) {
         for (index_t k = 0; k < row.stored(); ++k) {
           const index_t j = row.column(k);
+          if (row.value(k) == 0.0) continue;  // as if it were not stored
           push_code(group_start_[at(j)] + level_of(j, row.value(k)));
         }
         row_start_.push_back(static_cast<index_t>(codes_.size()));
@@ -192,6 +318,16 @@ class coded_table {
   }
 
   void push_code(index_t c) { codes_.push_back(static_cast<code>(c)); }
+
+  /// f(column, level) of the columns of a group.
+  template <class F>
+  void split_code(index_t g, code rest, F&& f) const {
+    for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) {
+      const auto radix = static_cast<code>(levels(j).size());
+      f(j, static_cast<index_t>(rest % radix));
+      rest /= radix;
+    }
+  }
 
   template <class F>
   void for_each_sparse_level(index_t slot, F&& f) const {
@@ -253,19 +389,27 @@ class coded_table {
     }
   }
 
-  /// Four sums at a time for the same reason, in an order that depends on the row alone.
+  /// Of a sparse code.
+  [[nodiscard]] index_t column_of(code c) const noexcept { return column_of_code_[c]; }
+
   void sum_sparse(const gain_table& gains, index_t begin, index_t end, double* out) const {
     const double* term = gains.of_code.data();
     for (index_t s = begin; s < end; ++s) {
-      const code* c = codes_.data() + row_start_[at(s)];
-      const code* last = codes_.data() + row_start_[at(s) + 1];
-      double sums[4] = {gains.base, 0.0, 0.0, 0.0};
-      for (; last - c >= 4; c += 4) {
-        for (int k = 0; k < 4; ++k) sums[k] += term[c[k]];
-      }
-      for (; c < last; ++c) sums[0] += term[*c];
-      out[s - begin] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      out[s - begin] = sum_codes(s, gains.base, [term](code c) { return term[c]; });
     }
+  }
+
+  /// Four sums at a time for the same reason, in an order that depends on the row alone.
+  template <class F>
+  [[nodiscard]] double sum_codes(index_t slot, double base, F&& term) const {
+    const code* c = codes_.data() + row_start_[at(slot)];
+    const code* last = codes_.data() + row_start_[at(slot) + 1];
+    double sums[4] = {base, 0.0, 0.0, 0.0};
+    for (; last - c >= 4; c += 4) {
+      for (int k = 0; k < 4; ++k) sums[k] += term(c[k]);
+    }
+    for (; c < last; ++c) sums[0] += term(*c);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
   bool sparse_;
@@ -275,6 +419,7 @@ class coded_table {
   std::vector<index_t> group_column_, group_start_;
   std::vector<code> codes_;
   std::vector<index_t> row_start_;
+  std::vector<std::uint32_t> column_of_code_;  ///< sparse
 };
 
 }  // namespace bhclust::detail

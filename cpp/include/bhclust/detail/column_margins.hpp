@@ -47,7 +47,7 @@ class column_margins {
       const index_t counts = model.columns() - 1;
       for (index_t j = counts - 1; j > 0; --j) {
         sum += model.column(j).a;
-        if (j % chunk == 0) rest_.push_back({sum, 1.0, {}});
+        if (j % chunk == 0) rest_.push_back({sum, 1.0});
       }
       std::reverse(rest_.begin(), rest_.end());
       for (auto& column : rest_) column.tabulate(tables);
@@ -109,7 +109,7 @@ class column_margins {
         const double m = t[model.offset(j)];
         const double counts[2] = {m, 0.0};
         total += m;
-        if (m > 0.0) free += m * std::log(m);
+        free += model.column(j).count_log(m);
         bound += model.column(j).log_marginal(counts);
       }
       const double counts[2] = {total, 0.0};

@@ -19,6 +19,11 @@ struct function_table {
   double size = 0.0;
 
   [[nodiscard]] bool covers(double count) const noexcept { return count < size; }
+  /// f of a count, computed by `other` where the table does not cover it.
+  template <class F>
+  [[nodiscard]] double at(double count, F&& other) const noexcept {
+    return covers(count) ? (*this)(count) : other(count);
+  }
   /// f of a count that the table covers.
   [[nodiscard]] double operator()(double count) const noexcept {
     return values[static_cast<index_t>(count)];
@@ -51,6 +56,10 @@ class function_tables {
   [[nodiscard]] function_table gamma_ratio(double a) { return gamma_ratio(a, size_); }
   /// The same of numbers of rows m.
   [[nodiscard]] function_table gamma_ratio_of_rows(double a) { return gamma_ratio(a, rows_); }
+  /// m ln m of sums of counts m.
+  [[nodiscard]] function_table count_log_count() { return count_log_count(size_); }
+  /// The same of numbers of rows m.
+  [[nodiscard]] function_table count_log_count_of_rows() { return count_log_count(rows_); }
   /// ln(b + n) of numbers of rows n.
   [[nodiscard]] function_table log_sum(double b) {
     return make({1.0, b, 0.0, 0.0}, rows_, [b](std::vector<double>& values) {
@@ -77,6 +86,14 @@ class function_tables {
   [[nodiscard]] function_table gamma_ratio(double a, index_t size) {
     return make({0.0, a, 0.0, static_cast<double>(size)}, size,
                 [a](std::vector<double>& values) { sum_logs(a, values); });
+  }
+
+  [[nodiscard]] function_table count_log_count(index_t size) {
+    return make({3.0, 0.0, 0.0, static_cast<double>(size)}, size, [](std::vector<double>& values) {
+      for (std::size_t m = 1; m < values.size(); ++m) {
+        values[m] = static_cast<double>(m) * std::log(static_cast<double>(m));
+      }
+    });
   }
 
   /// values[m] = ln a + ln(a + 1) + … + ln(a + m - 1); what the sums round off is summed apart.

@@ -86,6 +86,14 @@ class live_clusters {
     return kept;
   }
 
+  /// The gain of two live nodes.
+  [[nodiscard]] double gain(index_t a, index_t b) {
+    double found = 0.0;
+    store_.load(query_, slot(a));
+    store_.row(query_, slot(b), slot(b) + 1, &found);
+    return found;
+  }
+
   /// The cheapest of the slots [0, end) for the node, the earliest slot of equals. `cost(slot,
   /// gain)` turns a gain into a cost; +inf passes the slot over. Stores that search need
   /// `cost.offset(slot)` and `cost.row_offset()` too, and are told by `Cost::same_offsets` that

@@ -21,6 +21,7 @@ namespace bhclust::detail {
 struct bound_table {
   std::vector<double> values;           ///< 16 a group
   std::vector<std::uint8_t> penalties;  ///< 16 a group
+  std::vector<double> most;             ///< the largest of a group's values
   double top = 0.0;
   double step = 0.0;  ///< 0: no bounds, because a term was not finite
 };
@@ -57,27 +58,93 @@ class row_bounds {
   void fill(const coded_table& rows, const gain_table& gains, const std::vector<double>& tilt,
             double slope, bound_table& bounds) const {
     bounds.values.assign(at(groups_ * nibbles::entries), -std::numeric_limits<double>::infinity());
-    bounds.penalties.assign(at(groups_ * nibbles::entries), 0);
+    bounds.penalties.resize(at(groups_ * nibbles::entries));
+    bounds.most.resize(at(groups_));
     bounds.top = 0.0;
     double size = 1.0;
     double range = 0.0;
     for (index_t g = 0; g < groups_; ++g) {
       double* value = bounds.values.data() + g * nibbles::entries;
       const index_t joint = fill_group(rows, gains, tilt, slope, g, value);
-      double least = value[0];
-      for (index_t k = 1; k < joint; ++k) least = value[k] < least ? value[k] : least;
-      const double most = largest(value, 0, joint);
+      const double least = smallest_of(value, joint);
+      const double most = largest_of(value);
+      bounds.most[at(g)] = most;
       bounds.top += most;
       size += std::fabs(most) + std::fabs(least);
       range = std::fmax(range, most - least);
     }
-    const auto cap = static_cast<double>(std::min<index_t>(255, (never - 1) / groups_));
-    bounds.step = std::fmax(std::fmin(range, deepest) / cap, 1e-12 * size);
+    bounds.step = step_of(range, size);
     if (!std::isfinite(bounds.top) || !std::isfinite(bounds.step)) {
       bounds.step = 0.0;
       return;
     }
-    for (index_t g = 0; g < groups_; ++g) fill_penalties(g, cap, 1.0 / bounds.step, bounds);
+    for (index_t g = 0; g < groups_; ++g) {
+      penalties(bounds.values.data() + g * nibbles::entries, bounds.most[at(g)], 1.0 / bounds.step,
+                bounds.penalties.data() + g * nibbles::entries);
+    }
+  }
+
+  /// Makes fill_pairs ready for queries that are rows. `level_pairs` has column by column, level by
+  /// level, the terms of all levels; the tilt's slope is one for all.
+  void tabulate_pairs(const coded_table& rows, const std::vector<double>& level_pairs,
+                      const std::vector<double>& tilt, double slope) {
+    if (!count_pairs(rows)) return;
+    std::vector<double> values(at(pair_start_.back() * nibbles::entries),
+                               -std::numeric_limits<double>::infinity());
+    pair_most_.resize(at(pair_start_.back()));
+    double size = 1.0;
+    double range = 0.0;
+    gain_table gains;
+    rows.begin_fill(gains);
+    const double* pairs = level_pairs.data();
+    for (index_t g = 0; g < groups_; ++g) {
+      double largest_size = 0.0;
+      for (index_t p = pair_start_[at(g)]; p < pair_start_[at(g) + 1]; ++p) {
+        take_pairs(rows, pairs, g, p - pair_start_[at(g)], gains);
+        double* value = values.data() + p * nibbles::entries;
+        const index_t joint = fill_group(rows, gains, tilt, slope, g, value);
+        const double least = smallest_of(value, joint);
+        const double most = largest_of(value);
+        pair_most_[at(p)] = most;
+        range = std::fmax(range, most - least);
+        largest_size = std::fmax(largest_size, std::fabs(most) + std::fabs(least));
+      }
+      size += largest_size;
+      for_each_column(g, [&](index_t j) { pairs += squared_levels(rows, j); });
+    }
+    pair_step_ = step_of(range, size);
+    if (!std::isfinite(size) || !std::isfinite(pair_step_)) return;
+    pair_penalties_.resize(values.size());
+    for (index_t p = 0; p < pair_start_.back(); ++p) {
+      penalties(values.data() + p * nibbles::entries, pair_most_[at(p)], 1.0 / pair_step_,
+                pair_penalties_.data() + p * nibbles::entries);
+    }
+  }
+  [[nodiscard]] bool has_pairs() const noexcept { return !pair_penalties_.empty(); }
+
+  /// As fill, for a query that is a row.
+  void fill_pairs(const coded_table& rows, index_t row, bound_table& bounds) const {
+    bounds.penalties.resize(at(groups_ * nibbles::entries));
+    bounds.top = 0.0;
+    bounds.step = pair_step_;
+    index_t g = 0;
+    index_t p = 0;
+    index_t factor = 1;
+    const auto close = [&] {
+      p += pair_start_[at(g)];
+      bounds.top += pair_most_[at(p)];
+      std::copy_n(pair_penalties_.data() + p * nibbles::entries, nibbles::entries,
+                  bounds.penalties.data() + g * nibbles::entries);
+      ++g;
+      p = 0;
+      factor = 1;
+    };
+    rows.for_each_level(row, [&](index_t j, index_t v) {
+      if (group_[at(j)] != g) close();
+      p += factor * v;
+      factor *= level_start_[at(j) + 1] - level_start_[at(j)];
+    });
+    while (g < groups_) close();
   }
 
   /// The largest penalty of rows whose sum may reach `least`.
@@ -115,6 +182,49 @@ class row_bounds {
   [[nodiscard]] static index_t blocks_for(index_t rows) noexcept {
     return (rows + nibbles::rows - 1) / nibbles::rows;
   }
+  [[nodiscard]] double step_of(double range, double size) const noexcept {
+    return std::fmax(std::fmin(range, deepest) / cap(), 1e-12 * size);
+  }
+  /// The largest penalty of a group.
+  [[nodiscard]] double cap() const noexcept {
+    return static_cast<double>(std::min<index_t>(255, (never - 1) / groups_));
+  }
+
+  template <class F>
+  void for_each_column(index_t g, F&& f) const {
+    if (g + 1 >= static_cast<index_t>(group_column_.size())) return;  // fills up to even
+    for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) f(j);
+  }
+  [[nodiscard]] static index_t squared_levels(const coded_table& rows, index_t j) noexcept {
+    const auto n = static_cast<index_t>(rows.levels(j).size());
+    return n * n;
+  }
+
+  /// Whether joint levels of groups are few enough for a table of their own.
+  bool count_pairs(const coded_table& rows) {
+    const index_t most = std::min<index_t>(65536, 4 * rows.size());
+    pair_start_.assign(1, 0);
+    for (index_t g = 0; g < groups_; ++g) {
+      index_t joint = 1;
+      for_each_column(g, [&](index_t j) {
+        joint = std::min(most, joint * static_cast<index_t>(rows.levels(j).size()));
+      });
+      pair_start_.push_back(pair_start_.back() + joint);
+    }
+    return pair_start_.back() < most;
+  }
+
+  /// The terms of the columns of a group with those of its joint level `own`.
+  void take_pairs(const coded_table& rows, const double* pairs, index_t g, index_t own,
+                  gain_table& gains) const {
+    for_each_column(g, [&](index_t j) {
+      const auto n = static_cast<index_t>(rows.levels(j).size());
+      std::copy_n(pairs + own % n * n, n, gains.of_level.data() + level_start_[at(j)]);
+      own /= n;
+      pairs += n * n;
+    });
+  }
+
   [[nodiscard]] index_t class_of(index_t j, index_t v) const noexcept {
     return class_[at(level_start_[at(j)] + v)];
   }
@@ -202,8 +312,7 @@ class row_bounds {
                      double* value) const {
     index_t joint = 1;
     value[0] = 0.0;
-    if (g + 1 >= static_cast<index_t>(group_column_.size())) return joint;  // fills up to even
-    for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) {
+    for_each_column(g, [&](index_t j) {
       const double* term = gains.of_level.data() + level_start_[at(j)];
       const double* level = tilt.empty() ? nullptr : rows.levels(j).data();
       const double factor = tilt.empty() ? 0.0 : tilt[at(j)] * slope;
@@ -215,8 +324,27 @@ class row_bounds {
         for (index_t u = 0; u < joint; ++u) value[k * joint + u] = value[u] + most;
       }
       joint *= classes;
-    }
+    });
     return joint;
+  }
+
+  /// The largest of a group's 16 values; of NaN or another.
+  [[nodiscard]] static double largest_of(const double* value) noexcept {
+    double most[lanes::count];
+    larger(lanes::load(value + lanes::count), lanes::load(value)).store(most);
+    for (index_t k = 0; k < 4; ++k) most[k] = most[k] > most[k + 4] ? most[k] : most[k + 4];
+    const double first = most[0] > most[1] ? most[0] : most[1];
+    const double second = most[2] > most[3] ? most[2] : most[3];
+    return first > second ? first : second;
+  }
+  [[nodiscard]] static double smallest_of(const double* value, index_t count) noexcept {
+    double least[4] = {value[0], value[0], value[0], value[0]};
+    for (index_t k = 0; k < count; ++k) {
+      least[k % 4] = value[k] < least[k % 4] ? value[k] : least[k % 4];
+    }
+    const double first = least[0] < least[1] ? least[0] : least[1];
+    const double second = least[2] < least[3] ? least[2] : least[3];
+    return first < second ? first : second;
   }
 
   /// The largest of term[begin … end-1]; NaN, which is no row's best, is passed over.
@@ -236,17 +364,16 @@ class row_bounds {
     return most;
   }
 
-  static void fill_penalties(index_t g, double cap, double steps_a_nat,
-                             bound_table& bounds) noexcept {
-    const double* value = bounds.values.data() + g * nibbles::entries;
-    std::uint8_t* penalty = bounds.penalties.data() + g * nibbles::entries;
-    const double most = largest(value, 0, nibbles::entries);
+  /// Whole steps that a group's values lie below its largest.
+  void penalties(const double* value, double most, double steps_a_nat,
+                 std::uint8_t* penalty) const noexcept {
+    const double limit = cap();
     // three loops, each of which the compiler turns into vectors
     double steps[nibbles::entries];
     std::int32_t whole[nibbles::entries];
     for (index_t k = 0; k < nibbles::entries; ++k) {
       const double all = (most - value[k]) * steps_a_nat;
-      steps[k] = all < cap ? all : cap;
+      steps[k] = all < limit ? all : limit;
     }
     for (index_t k = 0; k < nibbles::entries; ++k) whole[k] = static_cast<std::int32_t>(steps[k]);
     for (index_t k = 0; k < nibbles::entries; ++k) penalty[k] = static_cast<std::uint8_t>(whole[k]);
@@ -261,6 +388,10 @@ class row_bounds {
   index_t groups_ = 0;
   std::vector<std::uint8_t> codes_;
   std::vector<std::uint16_t> retired_;
+  std::vector<index_t> pair_start_;  ///< of each group, in the joint levels of all
+  std::vector<double> pair_most_;
+  std::vector<std::uint8_t> pair_penalties_;
+  double pair_step_ = 0.0;
 };
 
 }  // namespace bhclust::detail

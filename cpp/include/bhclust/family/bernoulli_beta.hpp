@@ -21,8 +21,12 @@ namespace detail {
 struct bernoulli_beta_column {
   double a, b;
   beta_ratio_tables ratio{};
+  function_table entropy{};
 
-  void tabulate(function_tables& tables) { ratio.make_of_rows(tables, a, b); }
+  void tabulate(function_tables& tables) {
+    ratio.make_of_rows(tables, a, b);
+    entropy = tables.count_log_count_of_rows();
+  }
 
   [[nodiscard]] static index_t width() noexcept { return 2; }
 
@@ -38,12 +42,11 @@ struct bernoulli_beta_column {
   }
 
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
-    return ratio.covers(t[1], t[0] - t[1]) ? ratio(t[1], t[0] - t[1])
-                                           : log_beta_ratio(a, b, t[1], t[0] - t[1]);
+    return ratio.covers(t[1], t[0] - t[1]) ? ratio(t[1], t[0] - t[1]) : computed(t);
   }
 
-  [[nodiscard]] static double best_log_likelihood(const double* t) noexcept {
-    return best_log_likelihood_of_two(t[1], t[0] - t[1]);
+  [[nodiscard]] double best_log_likelihood(const double* t) const noexcept {
+    return best_log_likelihood_of_two(entropy, t[1], t[0] - t[1]);
   }
 
   void predictive_mean(const double* t, double* out) const noexcept {
@@ -80,6 +83,12 @@ struct bernoulli_beta_column {
     };
     return t[0] * from_mean((1.0 - smoothing) * means.first) +
            s[0] * from_mean((1.0 - smoothing) * means.second);
+  }
+
+ private:
+  /// Out of line, so that look-ups are inlined.
+  [[nodiscard, gnu::noinline]] double computed(const double* t) const noexcept {
+    return log_beta_ratio(a, b, t[1], t[0] - t[1]);
   }
 };
 
@@ -120,7 +129,7 @@ struct BernoulliBeta {
 
   [[nodiscard]] auto bind(index_t columns) const {
     std::vector<detail::bernoulli_beta_column> all;
-    for (index_t j = 0; j < columns; ++j) all.push_back({a[j], b[j], {}});
+    for (index_t j = 0; j < columns; ++j) all.push_back({a[j], b[j]});
     return independent<detail::bernoulli_beta_column>(std::move(all));
   }
 };

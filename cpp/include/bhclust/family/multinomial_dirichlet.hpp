@@ -25,13 +25,16 @@ namespace detail {
 /// Statistics: m = Σx, Σ ln Γ(x + 1).
 struct dirichlet_column {
   double a, sign;
-  function_table gamma{};
+  function_table gamma{}, entropy{};
 
   static constexpr bool totalled = true;
 
   [[nodiscard]] static index_t width() noexcept { return 2; }
 
-  void tabulate(function_tables& tables) { gamma = tables.gamma_ratio(a); }
+  void tabulate(function_tables& tables) {
+    gamma = tables.gamma_ratio(a);
+    entropy = tables.count_log_count();
+  }
 
   static void observe(double x, double* t) noexcept {
     t[0] += x;
@@ -39,7 +42,16 @@ struct dirichlet_column {
   }
 
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
-    return sign * ((gamma.covers(t[0]) ? gamma(t[0]) : log_gamma_ratio(a, t[0])) - t[1]);
+    return sign * ((gamma.covers(t[0]) ? gamma(t[0]) : computed(t[0])) - t[1]);
+  }
+
+  /// m ln m.
+  [[nodiscard]] double count_log(double m) const noexcept { return entropy.at(m, count_log_count); }
+
+ private:
+  /// Out of line, so that look-ups are inlined.
+  [[nodiscard, gnu::noinline]] double computed(double m) const noexcept {
+    return log_gamma_ratio(a, m);
   }
 };
 
@@ -205,10 +217,10 @@ class multinomial_model {
     std::vector<dirichlet_column> all;
     double sum = 0.0;
     for (const double a : concentration) {
-      all.push_back({a, 1.0, {}});
+      all.push_back({a, 1.0});
       sum += a;
     }
-    all.push_back({sum, -1.0, {}});
+    all.push_back({sum, -1.0});
     return independent<dirichlet_column>(std::move(all));
   }
 

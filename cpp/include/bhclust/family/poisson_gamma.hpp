@@ -49,8 +49,7 @@ struct poisson_gamma_column {
     if (gamma.covers(t[1]) && log_rate.covers(t[0])) {
       return gamma(t[1]) - prior_rate(t[0]) - t[1] * log_rate(t[0]) - t[2];
     }
-    return log_gamma_ratio(shape, t[1]) - shape * std::log1p(t[0] / rate) -
-           t[1] * std::log(rate + t[0]) - t[2];
+    return computed(t);
   }
 
   [[nodiscard]] static double best_log_likelihood(const double* t) noexcept {
@@ -85,6 +84,13 @@ struct poisson_gamma_column {
     const auto means = shifts_of_sums(t[0], t[1], s[0], s[1]);
     const double u = means.mean + smoothing;
     return t[0] * kl_term(u, means.first) + s[0] * kl_term(u, means.second);
+  }
+
+ private:
+  /// Out of line, so that look-ups are inlined.
+  [[nodiscard, gnu::noinline]] double computed(const double* t) const noexcept {
+    return log_gamma_ratio(shape, t[1]) - shape * std::log1p(t[0] / rate) -
+           t[1] * std::log(rate + t[0]) - t[2];
   }
 };
 
