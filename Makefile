@@ -61,6 +61,8 @@ bench: setup ## benchmarks, then the peers side by side
 
 lint: setup ## style, types, stubs, clang-tidy
 	ruff check && ruff format --check && mypy
+	basedpyright --level error
+	cd / && basedpyright --verifytypes bhclust --ignoreexternal
 	clang-format --dry-run -Werror $(CXX_FILES)
 	tools/stubs.sh check
 	$(CMAKE) --preset tidy -B $(BUILD)/tidy && cmake --build $(BUILD)/tidy

@@ -109,5 +109,6 @@ def _centres(points: Any, k: int, random_state: int) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct rows than centres is no news to the user
-        found = KMeans(k, n_init=1, random_state=random_state).fit(points)
+        kmeans: Any = KMeans
+        found = kmeans(k, n_init=1, random_state=random_state).fit(points)
     return np.unique(np.ascontiguousarray(found.cluster_centers_, dtype=np.float64), axis=0)

@@ -74,9 +74,9 @@ class OutputFiles:
     def __init__(self, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
         if "\0" in os.fspath(folder):
             raise ValueError(f"{os.fspath(folder)!r}: this cannot be the name of a folder")
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
         self.replace = replace
-        self.written = False
+        self.written: bool = False
         self._made: list[Path] = []
         self._staged: dict[Path, Path] = {}
         self._held = _interrupts.Held()

@@ -81,7 +81,7 @@ def _likely_counts(post: Any, here: int) -> tuple[Floats, Floats]:
     low = min(int(np.searchsorted(below, 1e-3)), here - 1)
     high = max(int(np.searchsorted(below, below[-1] - 1e-3)), here - 1)
     high = min(high, most - 1)
-    return np.arange(low, high + 1) + 1.0, chances[low : high + 1]
+    return np.arange(low + 1, high + 2, dtype=np.float64), chances[low : high + 1]
 
 
 def coclustering(

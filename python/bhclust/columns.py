@@ -73,7 +73,7 @@ class ColumnCoder:
     def __init__(self, choice: Mapping[Any, Any] | str) -> None:
         if not choice:
             raise ValueError("family names no column; give at least one")
-        self.asked = choice if isinstance(choice, str) else dict(choice)
+        self.asked: str | dict[Any, Any] = choice if isinstance(choice, str) else dict(choice)
         self.choice: dict[Any, Any] = {}
         self.levels: dict[Any, list[Any]] = {}
         self.choices: dict[Any, ColumnChoice] = {}

@@ -15,7 +15,7 @@ _NAMES = ("zoo", "digits", "mixed")
 
 def place_of(name: str) -> AbstractContextManager[Path]:
     """Give the file of a table for as long as it is needed."""
-    return resources.as_file(resources.files(__package__) / "data" / f"{name}.csv.gz")
+    return resources.as_file(resources.files("bhclust") / "data" / f"{name}.csv.gz")
 
 
 def load(name: str) -> Table:

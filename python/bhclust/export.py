@@ -389,7 +389,7 @@ def _arrays_of(fitted: Any) -> dict[str, NDArray[Any]]:
     }
     if tree.kind == "divergence":
         arrays["cost"] = tree.cost
-    blocks = post.family.blocks if isinstance(post.family, Product) else [(post.family, ())]
+    blocks: Any = post.family.blocks if isinstance(post.family, Product) else [(post.family, ())]
     for number, (part, columns) in enumerate(blocks):
         prefix = f"family{number}.{part.name}"
         if columns:
