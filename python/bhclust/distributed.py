@@ -172,9 +172,6 @@ class ShardedClustering:
     posterior : Posterior
         Its leaves are groups; ``posterior.log_evidence_bound()`` is a lower bound of the evidence
         of all rows.
-    tree : Tree
-        Of the groups: of `bhclust.bhc`'s and, where shards were grouped by "rbhc", `rbhc`'s the
-        one of more evidence.
     statistics : Statistics
         Sufficient statistics and sizes of the groups, numbered by their first rows.
     tasks : tuple of TaskReport
@@ -203,7 +200,10 @@ class ShardedClustering:
 
     @property
     def tree(self) -> Tree:
-        """The tree of the groups."""
+        """The tree of the groups: `bhclust.bhc`'s, or `rbhc`'s where it was tried and is better.
+
+        It is tried where shards were grouped by "rbhc"; better is more evidence.
+        """
         return self.posterior.tree
 
     @property
@@ -333,8 +333,9 @@ class ShardedClustering:
 
         Notes
         -----
-        About ``draw_rows``² scores, made here. The rows drawn are few of those of any group, so
-        that this tells of clusters with many rows, not of those that the draw has hardly a row of.
+        As many scores as ``draw_rows`` squared, made here. The rows drawn are few of those of any
+        group, so that this tells of clusters with many rows, not of those that the draw has hardly
+        a row of.
         """
         draw = self._part.draw
         if draw is None:
