@@ -149,6 +149,29 @@ TEST_CASE("work: RBHC") {
   }
 }
 
+TEST_CASE("work: RBHC of rows that repeat costs no more than the different ones do") {
+  const auto few = [](cells kind) {
+    const auto X = mixture(kind, 8);
+    std::vector<double> values;
+    for (index_t i = 0; i < n; ++i) {
+      for (index_t j = 0; j < 8; ++j) values.push_back(X.cell(i % 20, j));
+    }
+    return table(values, 8);
+  };
+  const auto check = [](const done& found) {
+    CHECK(found.work.searches <= 60);
+    CHECK(found.work.pairs_scored <= 60 * 64);
+  };
+  const auto chain = bhclust::relaxed_method::nn_chain;
+  const auto counts = few(cells::counts);
+  check(relaxed(bhclust::PoissonGamma::from_data(counts.view()), counts, chain));
+  const auto bits = few(cells::bits);
+  check(relaxed(bhclust::BernoulliBeta::from_data(bits.view()), bits, chain));
+  const auto reals = few(cells::reals);
+  check(relaxed(bhclust::NormalInverseGamma::from_data(reals.view()), reals, chain));
+  check(relaxed(bhclust::NormalKnownVariance::from_data(reals.view()), reals, chain));
+}
+
 TEST_CASE("work: the number of threads changes none of it") {
   const auto X = mixture(cells::reals, 3);
   const auto family = bhclust::NormalKnownVariance::from_data(X.view());

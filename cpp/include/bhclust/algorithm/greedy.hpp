@@ -5,7 +5,7 @@
 #include <bhclust/concentration.hpp>
 #include <bhclust/detail/agglomerate.hpp>
 #include <bhclust/detail/borrowed_store.hpp>
-#include <bhclust/detail/coded_table.hpp>
+#include <bhclust/detail/equal_rows.hpp>
 #include <bhclust/detail/graft.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/detail/special.hpp>
@@ -119,14 +119,12 @@ class log_d_rule {
 };
 
 /// Rows that equal others of the table, set by set, in the order of their first rows.
-[[nodiscard]] inline std::vector<std::vector<index_t>> equal_rows(const table_view& X) {
-  const std::vector<index_t> number = coded_table(X).numbered();
-  std::vector<std::vector<index_t>> sets;
-  for (std::size_t i = 0; i < number.size(); ++i) {
-    const auto set = static_cast<std::size_t>(number[i]);
-    if (set == sets.size()) sets.emplace_back();
-    sets[set].push_back(static_cast<index_t>(i));
-  }
+[[nodiscard]] inline std::vector<std::vector<index_t>> repeated_rows(const table_view& X) {
+  const equal_rows equal(X);
+  std::vector<std::vector<index_t>> sets(static_cast<std::size_t>(equal.groups()));
+  index_t row = 0;
+  for (const auto group : equal.group_of_row())
+    sets[static_cast<std::size_t>(group)].push_back(row++);
   sets.erase(std::remove_if(sets.begin(), sets.end(), [](const auto& s) { return s.size() == 1; }),
              sets.end());
   return sets;
@@ -146,7 +144,7 @@ class collapsed_agglomeration {
         live_(lent(store_), X.rows(), team, progress),
         grown_(X.rows(), cost_kind::log_d),
         excess_(static_cast<std::size_t>(X.rows()), 0.0) {
-    for (const auto& rows : equal_rows(X)) join(rows);
+    for (const auto& rows : repeated_rows(X)) join(rows);
     live_.compact();
   }
 

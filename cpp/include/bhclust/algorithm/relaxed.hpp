@@ -5,6 +5,7 @@
 
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/detail/agglomerate.hpp>
+#include <bhclust/detail/equal_rows.hpp>
 #include <bhclust/detail/live_clusters.hpp>
 #include <bhclust/detail/ward_rounds.hpp>
 #include <bhclust/family.hpp>
@@ -81,6 +82,14 @@ class chain_run {
 
   [[nodiscard]] const work_counts& work() const noexcept { return work_; }
 
+  /// Joins rows that are equal, which costs nothing. Before run().
+  void join_equal(const equal_rows& equal) {
+    if (equal.groups() == clusters_.live()) return;
+    join_equal_rows(
+        equal.group_of_row(), equal.groups(), [&](index_t a, index_t b) { merge(a, b, 0.0); },
+        [](index_t, index_t, index_t) {});
+  }
+
   /// Once.
   [[nodiscard]] tree run() {
     while (clusters_.live() > 1) {
@@ -154,7 +163,11 @@ class chain_run {
       return;
     }
     const auto [a, b] = std::minmax(last.node, before.node);
-    clusters_.merge(a, b, grown_.join(a, b, last.cost));
+    merge(a, b, last.cost);
+  }
+
+  void merge(index_t a, index_t b, double cost) {
+    clusters_.merge(a, b, grown_.join(a, b, cost));
     progress_.advance(1);
     if (clusters_.sparse()) {
       clusters_.compact();
@@ -199,6 +212,7 @@ template <class Model>
   using store = typename store_for<Model, relaxed_score>::type;
   chain_run<store> run(make_store<relaxed_score>(model, X), X.rows(), options.lambda, team,
                        progress);
+  run.join_equal(equal_rows(X));
   tree grown = run.run();
   if (options.work != nullptr) *options.work = run.work();
   progress.finish();

@@ -2,6 +2,7 @@
 /// A table as the distinct points that Ward's method begins with.
 #pragma once
 
+#include <bhclust/detail/equal_rows.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/ward_clusters.hpp>
@@ -86,70 +87,52 @@ class ward_points {
     const index_t n = X.rows();
     clusters_.reserve(n);
     std::vector<double> y(at(X.columns()));
-    std::vector<ward_id> table(table_size(n), -1);
-    std::vector<ward_id> slot_of_row(at(n));
+    numbering known(n);
+    std::vector<ward_id> slot_of_row;
+    slot_of_row.reserve(at(n));
     pacer pace;
     for (index_t i = 0; i < n; ++i) {
       pace(8 * X.columns());
       read(X.row(i), y.data());
-      slot_of_row[at(i)] =
-          slot_of(y.data(), static_cast<ward_id>(i), static_cast<double>(X.weight(i)), table);
+      const auto weight = static_cast<double>(X.weight(i));
+      slot_of_row.push_back(slot_of(y.data(), static_cast<ward_id>(i), weight, known));
     }
     if (clusters_.slots() < n) join_equal(X, slot_of_row);
   }
 
-  [[nodiscard]] static std::size_t table_size(index_t n) noexcept {
-    std::size_t size = 16;
-    while (size < at(n) + at(n) / 2) size *= 2;
-    return size;
-  }
-
   /// The slot of an equal point, or a new one.
-  [[nodiscard]] ward_id slot_of(const double* y, ward_id row, double weight,
-                                std::vector<ward_id>& table) {
-    const std::size_t mask = table.size() - 1;
+  [[nodiscard]] ward_id slot_of(const double* y, ward_id row, double weight, numbering& known) {
     const auto bytes = at(clusters_.columns()) * sizeof(double);
-    std::size_t here = hash_of(y) & mask;
-    for (; table[here] >= 0; here = (here + 1) & mask) {
-      if (std::memcmp(clusters_.mean(table[here]), y, bytes) == 0) return table[here];
-    }
-    table[here] = static_cast<ward_id>(clusters_.slots());
-    clusters_.append(y, weight, row);
-    return table[here];
+    const index_t next = clusters_.slots();
+    const index_t slot = known.find(
+        hash_of(y), next, [&](index_t s) { return std::memcmp(clusters_.mean(s), y, bytes) == 0; });
+    if (slot == next) clusters_.append(y, weight, row);
+    return static_cast<ward_id>(slot);
   }
 
-  [[nodiscard]] std::size_t hash_of(const double* y) const noexcept {
+  [[nodiscard]] std::uint64_t hash_of(const double* y) const noexcept {
     std::uint64_t h = 0;
     for (index_t j = 0; j < clusters_.columns(); ++j) {
       std::uint64_t bits = 0;
       std::memcpy(&bits, y + j, sizeof(bits));
-      h = (h ^ bits) * 0x9E3779B97F4A7C15U;
-      h ^= h >> 32U;
+      h = hashed(h, bits);
     }
-    return static_cast<std::size_t>(h);
+    return h;
   }
 
   void join_equal(const table_view& X, const std::vector<ward_id>& slot_of_row) {
-    std::vector<ward_id> start(at(clusters_.slots()) + 1, 0);
-    for (const ward_id s : slot_of_row) ++start[at(s) + 1];
-    for (std::size_t s = 1; s < start.size(); ++s) start[s] += start[s - 1];
-    std::vector<ward_id> rows(slot_of_row.size());
-    auto next = start;
+    std::vector<double> size(at(clusters_.slots()), 0.0);
     for (std::size_t i = 0; i < slot_of_row.size(); ++i) {
-      rows[at(next[at(slot_of_row[i])]++)] = static_cast<ward_id>(i);
+      size[at(slot_of_row[i])] += static_cast<double>(X.weight(static_cast<index_t>(i)));
     }
-    std::vector<ward_id> queue;
-    auto made = static_cast<ward_id>(slot_of_row.size());
-    for (index_t s = 0; s < clusters_.slots(); ++s) {
-      queue.assign(rows.begin() + start[at(s)], rows.begin() + start[at(s) + 1]);
-      double size = 0.0;
-      for (const ward_id i : queue) size += static_cast<double>(X.weight(i));
-      for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
-        merges_.push_back({queue[i], queue[i + 1], 0.0});
-        queue.push_back(made++);
-      }
-      clusters_.rename(s, size, queue.back());
-    }
+    join_equal_rows(
+        slot_of_row, clusters_.slots(),
+        [&](index_t a, index_t b) {
+          merges_.push_back({static_cast<ward_id>(a), static_cast<ward_id>(b), 0.0});
+        },
+        [&](index_t slot, index_t node, index_t) {
+          clusters_.rename(slot, size[at(slot)], static_cast<ward_id>(node));
+        });
   }
 
   ward_clusters clusters_;
