@@ -119,7 +119,7 @@ class log_d_rule {
 };
 
 /// Rows that equal others of the table, set by set, in the order of their first rows.
-[[nodiscard]] inline std::vector<std::vector<index_t>> repeated_rows(const table_view& X) {
+[[nodiscard]] inline std::vector<std::vector<index_t>> sets_of_equal_rows(const table_view& X) {
   const equal_rows equal(X);
   std::vector<std::vector<index_t>> sets(static_cast<std::size_t>(equal.groups()));
   index_t row = 0;
@@ -144,7 +144,7 @@ class collapsed_agglomeration {
         live_(lent(store_), X.rows(), team, progress),
         grown_(X.rows(), cost_kind::log_d),
         excess_(static_cast<std::size_t>(X.rows()), 0.0) {
-    for (const auto& rows : repeated_rows(X)) join(rows);
+    for (const auto& rows : sets_of_equal_rows(X)) join(rows);
     live_.compact();
   }
 
