@@ -679,7 +679,7 @@ def test_certainty_is_one_where_the_clusters_are_far_apart(run, table):
     text = "\n".join(["a,b", *(f"{a:.6f},{b:.6f}" for a, b in x)])
     run("fit", table(text), "--out", "o", "--no-plot")
     rows = read_labels("o")
-    assert [int(row["cluster"]) for row in rows] == [0, 1] * 20
+    assert [int(row["cluster"]) for row in rows] in ([0, 1] * 20, [1, 0] * 20)
     assert min(float(row["certainty"]) for row in rows) > 0.9
 
 
