@@ -87,7 +87,7 @@ TEST_CASE("NormalKnownVariance: fast divergences of tables with holes are the mo
     }
     const auto n = clusters.size();
     std::vector<std::vector<double>> gains(n, std::vector<double>(n));
-    typename decltype(store)::query q;
+    decltype(store)::query q;
     for (std::size_t a = 0; a < n; ++a) {
       store.load(q, static_cast<index_t>(a));
       store.row(q, 0, store.slots(), gains[a].data());
@@ -107,8 +107,7 @@ TEST_CASE("NormalKnownVariance: two rows with holes cost the same either way rou
   const auto t = gaussian::with_holes(gaussian::mixture(60, 5, 33), 6);
   const auto model = bhclust::bind(NormalKnownVariance::from_data(t.view()), t.view());
   const auto store = bhclust::detail::make_store<bhclust::detail::evidence_score>(model, t.view());
-  typename decltype(bhclust::detail::make_store<bhclust::detail::evidence_score>(
-      model, t.view()))::query q;
+  decltype(store)::query q;
   std::vector<std::vector<double>> gains(60, std::vector<double>(60));
   for (index_t a = 0; a < 60; ++a) {
     store.load(q, a);
