@@ -117,6 +117,8 @@ class erased_model {
   virtual void sample(const double* t, random_source& random, double* row) const = 0;
   virtual void column_terms(const double* t, const index_t* order, double* out) const = 0;
   [[nodiscard]] virtual std::vector<double> ward_units() const = 0;
+  [[nodiscard]] virtual index_t smoothed_means_size() const = 0;
+  virtual double smoothed_means(const double* t, double* u) const = 0;
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
                                                                  const table_view& X) const = 0;
 
@@ -174,6 +176,12 @@ class erased_model_of final : public erased_model {
     model_.column_terms(t, order, out);
   }
   [[nodiscard]] std::vector<double> ward_units() const override { return model_.ward_units(); }
+  [[nodiscard]] index_t smoothed_means_size() const override {
+    return model_.smoothed_means_size();
+  }
+  double smoothed_means(const double* t, double* u) const override {
+    return model_.smoothed_means(t, u);
+  }
   [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
                                                          const table_view& X) const override {
     if (kind == score_kind::relaxed) return erase<relaxed_score>(X);
@@ -229,6 +237,8 @@ class any_model {
     model_->column_terms(t, order, out);
   }
   [[nodiscard]] std::vector<double> ward_units() const { return model_->ward_units(); }
+  [[nodiscard]] index_t smoothed_means_size() const { return model_->smoothed_means_size(); }
+  double smoothed_means(const double* t, double* u) const { return model_->smoothed_means(t, u); }
 
  private:
   std::shared_ptr<const detail::erased_model> model_;

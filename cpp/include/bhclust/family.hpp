@@ -51,6 +51,8 @@
 ///     std::vector<double> ward_units() const; // where d* without missing cells is n_a n_b / (n_a
 ///     +
 ///                                     // n_b) ‖ȳ_a - ȳ_b‖²: the units y of the columns   [none]
+///     index_t smoothed_means_size() const;    // where d* is that of root_screen.hpp      [none]
+///     double smoothed_means(const double* t, double* u) const;
 ///     template <class Score> class store;     // fast rows of scores      [cluster_store]
 ///
 /// The mean of an infinite one is +inf. Imputation takes the cells of a row as independent given
@@ -132,6 +134,9 @@ using column_terms_t = decltype(std::declval<const M&>().column_terms(
     std::declval<const double*>(), std::declval<const index_t*>(), std::declval<double*>()));
 template <class M>
 using ward_units_t = decltype(std::declval<const M&>().ward_units());
+template <class M>
+using smoothed_means_of_t = decltype(std::declval<const M&>().smoothed_means(
+    std::declval<const double*>(), std::declval<double*>()));
 
 template <class Void, template <class> class Op, class T>
 struct detector : std::false_type {};
@@ -322,6 +327,23 @@ class completed {
       return model_.ward_units();
     } else {
       return {};
+    }
+  }
+  /// 0 where d* is not known to be that of root_screen.hpp.
+  [[nodiscard]] index_t smoothed_means_size() const {
+    if constexpr (has<smoothed_means_of_t, Bare>) {
+      return model_.smoothed_means_size();
+    } else {
+      return 0;
+    }
+  }
+  double smoothed_means(const double* t, double* u) const {
+    if constexpr (has<smoothed_means_of_t, Bare>) {
+      return model_.smoothed_means(t, u);
+    } else {
+      static_cast<void>(t);
+      static_cast<void>(u);
+      return 0.0;
     }
   }
 

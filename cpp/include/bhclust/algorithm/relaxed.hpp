@@ -7,6 +7,7 @@
 #include <bhclust/detail/agglomerate.hpp>
 #include <bhclust/detail/equal_rows.hpp>
 #include <bhclust/detail/live_clusters.hpp>
+#include <bhclust/detail/root_clusters.hpp>
 #include <bhclust/detail/ward_rounds.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
@@ -14,16 +15,18 @@
 #include <bhclust/work.hpp>
 
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace bhclust {
 
 enum class relaxed_method {
-  automatic,  ///< rounds where they can be had, else the chain
-  rounds,     ///< all reciprocal nearest neighbours at once: Ward's cost without missing cells only
-  nn_chain,   ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
-  greedy,     ///< the smallest d* of all pairs at every step: the reference
+  automatic,  ///< rounds where they can be had and are quicker, else the chain
+  rounds,    ///< all reciprocal nearest neighbours at once: Ward's cost, and divergences of counts,
+             ///< bits and codes, without missing cells; exact where d* is reducible
+  nn_chain,  ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
+  greedy,    ///< the smallest d* of all pairs at every step: the reference
 };
 
 struct relaxed_options {
@@ -219,15 +222,44 @@ template <class Model>
   return grown;
 }
 
-/// Whether a table is clustered by Ward's method with these units of its columns.
-[[nodiscard]] inline bool by_rounds(const table_view& X, const std::vector<double>& units,
-                                    relaxed_method method) {
-  if (method != relaxed_method::automatic && method != relaxed_method::rounds) return false;
-  const bool can = !units.empty() && ward_points::takes(X, units);
-  require(can || method == relaxed_method::automatic,
-          "rounds need NormalKnownVariance and a table without missing or extreme cells; let the "
-          "method be chosen automatically");
-  return can;
+/// Rounds of divergences that root_clusters.hpp bounds; nothing where the chain is quicker and may
+/// be chosen: of few rows, or where boxes of them exclude little.
+template <class Model>
+[[nodiscard]] std::optional<tree> rounds_of_roots(const Model& model, const table_view& X,
+                                                  const relaxed_options& options,
+                                                  progress_meter& progress) {
+  constexpr index_t many = 8192;
+  constexpr double little = 0.35;
+  const bool asked_for = options.method == relaxed_method::rounds;
+  if (!asked_for && X.rows() < many) return std::nullopt;
+  if (!root_points<Model>::takes(model, X)) return std::nullopt;
+  thread_team team(options.n_threads);
+  ward_rounds<root_points<Model>> rounds(root_points<Model>(model, X), X.rows(), options.lambda,
+                                         ward_plan::automatic(X.columns()), team, progress);
+  if (!asked_for && (rounds.distinct() < many / 2 || rounds.share_looked_at() > little)) {
+    return std::nullopt;
+  }
+  tree grown = tree_by_height(X.rows(), std::move(rounds).run(), 1.0);
+  progress.finish();
+  return grown;
+}
+
+/// By rounds where they can be had and are quicker, else along the chain.
+template <class Model>
+[[nodiscard]] tree rounds_or_chain(const Model& model, const table_view& X,
+                                   const relaxed_options& options, progress_meter& progress) {
+  if (options.method != relaxed_method::nn_chain) {
+    const auto units = model.ward_units();
+    if (!units.empty() && ward_points::takes(X, units)) {
+      return ward_tree(X, units, options.lambda, ward_plan::automatic(X.columns()),
+                       options.n_threads, progress);
+    }
+    if (auto grown = rounds_of_roots(model, X, options, progress)) return *std::move(grown);
+  }
+  require(options.method != relaxed_method::rounds,
+          "rounds need NormalKnownVariance, or counts, bits or codes, and a table without missing "
+          "or extreme cells or empty rows; let the method be chosen automatically");
+  return nn_chain(model, X, options, progress);
 }
 
 inline void check_relaxed_options(const relaxed_options& options, index_t rows) {
@@ -264,12 +296,7 @@ template <class Family>
           model, X, detail::divergence_rule(X.rows(), options.lambda), options.n_threads, progress,
           options.work);
     }
-    const auto units = model.ward_units();
-    if (!detail::by_rounds(X, units, options.method)) {
-      return detail::nn_chain(model, X, options, progress);
-    }
-    return detail::ward_tree(X, units, options.lambda, detail::ward_plan::automatic(X.columns()),
-                             options.n_threads, progress);
+    return detail::rounds_or_chain(model, X, options, progress);
   };
   tree grown = grow();
   return options.n_clusters == 0 ? grown
