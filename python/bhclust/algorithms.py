@@ -132,11 +132,12 @@ def rbhc(
     n_clusters : int, optional
         Cut the one tree to this many roots, in place of ``lam``.
     method : {"auto", "rounds", "nn-chain", "greedy"}
-        All reciprocal nearest neighbours at once, round by round (`NormalKnownVariance` and
-        `GaussianProcess` without missing cells, where d* is Ward's cost), the nearest-neighbour
-        chain, or the smallest d* at every step. They agree where d* is reducible: always for
-        Ward's cost but for ties, nearly always for the others. ``"auto"``: rounds where they can
-        be had, else the chain.
+        All reciprocal nearest neighbours at once, round by round (without missing cells:
+        `NormalKnownVariance` and `GaussianProcess`, where d* is Ward's cost; counts, bits and
+        codes), the nearest-neighbour chain, or the smallest d* at every step. They agree where d*
+        is reducible: always for Ward's cost but for ties, nearly always for the others.
+        ``"auto"``: rounds for Ward's cost, and for 8,192 rows of counts, bits or codes and more
+        where boxes around neighbours exclude most of them; else the chain.
     n_threads : int, optional
         None: all cores. The forest does not depend on it.
     max_memory : int or str, optional

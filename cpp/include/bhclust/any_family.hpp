@@ -119,6 +119,8 @@ class erased_model {
   virtual void column_terms(const double* t, const index_t* order, double* out) const = 0;
   [[nodiscard]] virtual std::vector<double> ward_units() const = 0;
   [[nodiscard]] virtual double ward_mean(const double* t, double* mean) const = 0;
+  [[nodiscard]] virtual index_t smoothed_means_size() const = 0;
+  virtual double smoothed_means(const double* t, double* u) const = 0;
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
                                                                  const table_view& X) const = 0;
 
@@ -178,6 +180,12 @@ class erased_model_of final : public erased_model {
   [[nodiscard]] double ward_mean(const double* t, double* mean) const override {
     return model_.ward_mean(t, mean);
   }
+  [[nodiscard]] index_t smoothed_means_size() const override {
+    return model_.smoothed_means_size();
+  }
+  double smoothed_means(const double* t, double* u) const override {
+    return model_.smoothed_means(t, u);
+  }
   [[nodiscard]] std::unique_ptr<erased_store> make_store(score_kind kind,
                                                          const table_view& X) const override {
     if (kind == score_kind::relaxed) return erase<relaxed_score>(X);
@@ -236,6 +244,8 @@ class any_model {
   [[nodiscard]] double ward_mean(const double* t, double* mean) const {
     return model_->ward_mean(t, mean);
   }
+  [[nodiscard]] index_t smoothed_means_size() const { return model_->smoothed_means_size(); }
+  double smoothed_means(const double* t, double* u) const { return model_->smoothed_means(t, u); }
 
  private:
   std::shared_ptr<const detail::erased_model> model_;

@@ -52,12 +52,13 @@
 ///                                     // what each column adds to log_marginal(t), which is their
 ///                                     // sum; `order` (nullptr: as they are) is for families whose
 ///                                     // terms are given those of the columns before  [no explain]
-///     std::vector<double> ward_units() const; // where d* without missing cells is n_a n_b / (n_a
-///     +
-///                                     // n_b) ‖ȳ_a - ȳ_b‖²: the units y of the columns   [none]
-///     double ward_mean(const double* t, double* mean) const;  // with ward_units: the columns'
-///     means
-///                                     // and the number of rows; 0 where cells are missing
+///     std::vector<double> ward_units() const; // where d* without missing cells is that of Ward,
+///                                     // n_a n_b / (n_a + n_b) ‖ȳ_a - ȳ_b‖²: the units y of the
+///                                     // columns                                 [none]
+///     double ward_mean(const double* t, double* mean) const;  // with it: the columns' means and
+///                                     // the number of rows, 0 where cells are missing
+///     index_t smoothed_means_size() const;    // where d* is that of root_screen.hpp      [none]
+///     double smoothed_means(const double* t, double* u) const;
 ///     template <class Score> class store;     // fast rows of scores      [cluster_store]
 ///
 /// The mean of an infinite one is +inf. Imputation takes the cells of a row as independent given
@@ -149,6 +150,9 @@ using ward_mean_t = decltype(std::declval<const M&>().ward_mean(std::declval<con
                                                                 std::declval<double*>()));
 template <class F>
 using takes_groups_t = std::enable_if_t<F::takes_groups>;
+template <class M>
+using smoothed_means_of_t = decltype(std::declval<const M&>().smoothed_means(
+    std::declval<const double*>(), std::declval<double*>()));
 
 template <class Void, template <class> class Op, class T>
 struct detector : std::false_type {};
@@ -350,6 +354,23 @@ class completed {
     } else {
       static_cast<void>(t);
       static_cast<void>(mean);
+      return 0.0;
+    }
+  }
+  /// 0 where d* is not known to be that of root_screen.hpp.
+  [[nodiscard]] index_t smoothed_means_size() const {
+    if constexpr (has<smoothed_means_of_t, Bare>) {
+      return model_.smoothed_means_size();
+    } else {
+      return 0;
+    }
+  }
+  double smoothed_means(const double* t, double* u) const {
+    if constexpr (has<smoothed_means_of_t, Bare>) {
+      return model_.smoothed_means(t, u);
+    } else {
+      static_cast<void>(t);
+      static_cast<void>(u);
       return 0.0;
     }
   }

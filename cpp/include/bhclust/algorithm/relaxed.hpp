@@ -7,6 +7,7 @@
 #include <bhclust/detail/agglomerate.hpp>
 #include <bhclust/detail/equal_rows.hpp>
 #include <bhclust/detail/live_clusters.hpp>
+#include <bhclust/detail/root_clusters.hpp>
 #include <bhclust/detail/ward_rounds.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
@@ -14,16 +15,18 @@
 #include <bhclust/work.hpp>
 
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace bhclust {
 
 enum class relaxed_method {
-  automatic,  ///< rounds where they can be had, else the chain
-  rounds,     ///< all reciprocal nearest neighbours at once: Ward's cost without missing cells only
-  nn_chain,   ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
-  greedy,     ///< the smallest d* of all pairs at every step: the reference
+  automatic,  ///< rounds where they can be had and are quicker, else the chain
+  rounds,    ///< all reciprocal nearest neighbours at once: Ward's cost, and divergences of counts,
+             ///< bits and codes, without missing cells; exact where d* is reducible
+  nn_chain,  ///< nearest-neighbour chain: about 3 n² scores at most, exact where d* is reducible
+  greedy,    ///< the smallest d* of all pairs at every step: the reference
 };
 
 struct relaxed_options {
@@ -223,26 +226,18 @@ template <class Model>
 /// rows.
 class ward_input {
  public:
-  /// Takes no rounds where the method is another or d* is not Ward's cost.
   template <class Model>
-  ward_input(const Model& model, const table_view& X, relaxed_method method)
-      : units_(allows(method) ? model.ward_units() : std::vector<double>()), view_(X) {
+  ward_input(const Model& model, const table_view& X) : units_(model.ward_units()), view_(X) {
     const bool means = !X.grouped() || units_.empty() || collect_means(model, X);
     can_ = means && !units_.empty() && ward_points::takes(view_, units_);
-    require(can_ || method != relaxed_method::rounds,
-            "rounds need NormalKnownVariance and a table without missing or extreme cells; let the "
-            "method be chosen automatically");
   }
 
+  /// Whether d* is Ward's cost, of cells that its rounds take.
   [[nodiscard]] bool can() const noexcept { return can_; }
   [[nodiscard]] const table_view& points() const noexcept { return view_; }
   [[nodiscard]] const std::vector<double>& units() const noexcept { return units_; }
 
  private:
-  [[nodiscard]] static bool allows(relaxed_method method) noexcept {
-    return method == relaxed_method::automatic || method == relaxed_method::rounds;
-  }
-
   /// Whether every group has as many values in each column, which its weight must be.
   template <class Model>
   [[nodiscard]] bool collect_means(const Model& model, const table_view& X) {
@@ -263,6 +258,46 @@ class ward_input {
   table_view view_;
   bool can_ = false;
 };
+
+/// Rounds of divergences that root_clusters.hpp bounds; nothing where the chain is quicker and may
+/// be chosen: of few rows, or where boxes of them exclude little.
+template <class Model>
+[[nodiscard]] std::optional<tree> rounds_of_roots(const Model& model, const table_view& X,
+                                                  const relaxed_options& options,
+                                                  progress_meter& progress) {
+  constexpr index_t many = 8192;
+  constexpr double little = 0.35;
+  const bool asked_for = options.method == relaxed_method::rounds;
+  if (!asked_for && X.rows() < many) return std::nullopt;
+  if (X.grouped() || !root_points<Model>::takes(model, X)) return std::nullopt;
+  thread_team team(options.n_threads);
+  ward_rounds<root_points<Model>> rounds(root_points<Model>(model, X), X.rows(), options.lambda,
+                                         ward_plan::automatic(X.columns()), team, progress);
+  if (!asked_for && (rounds.distinct() < many / 2 || rounds.share_looked_at() > little)) {
+    return std::nullopt;
+  }
+  tree grown = tree_by_height(X.rows(), std::move(rounds).run(), 1.0);
+  progress.finish();
+  return grown;
+}
+
+/// By rounds where they can be had and are quicker, else along the chain.
+template <class Model>
+[[nodiscard]] tree rounds_or_chain(const Model& model, const table_view& X,
+                                   const relaxed_options& options, progress_meter& progress) {
+  if (options.method != relaxed_method::nn_chain) {
+    const ward_input input(model, X);
+    if (input.can()) {
+      return ward_tree(input.points(), input.units(), options.lambda,
+                       ward_plan::automatic(X.columns()), options.n_threads, progress);
+    }
+    if (auto grown = rounds_of_roots(model, X, options, progress)) return *std::move(grown);
+  }
+  require(options.method != relaxed_method::rounds,
+          "rounds need NormalKnownVariance, or counts, bits or codes, and a table without missing "
+          "or extreme cells or empty rows; let the method be chosen automatically");
+  return nn_chain(model, X, options, progress);
+}
 
 inline void check_relaxed_options(const relaxed_options& options, index_t rows) {
   require(options.lambda > 0.0, [&] {
@@ -299,11 +334,7 @@ template <class Family>
           model, X, detail::divergence_rule(X.rows(), options.lambda), options.n_threads, progress,
           options.work);
     }
-    const detail::ward_input input(model, X, options.method);
-    if (!input.can()) return detail::nn_chain(model, X, options, progress);
-    return detail::ward_tree(input.points(), input.units(), options.lambda,
-                             detail::ward_plan::automatic(X.columns()), options.n_threads,
-                             progress);
+    return detail::rounds_or_chain(model, X, options, progress);
   };
   tree grown = grow();
   return options.n_clusters == 0 ? grown

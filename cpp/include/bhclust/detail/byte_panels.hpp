@@ -23,13 +23,14 @@ namespace bhclust::detail {
 ///     x̂ ŷ >= |x̂|²/2 + |ŷ|²/2 - B (1/n_x + 1/n_y)/2 - k/2,  k = 2 r e + e²,
 /// with e the largest e_x + e_y and r the largest distance that B allows. Whole numbers: every
 /// instruction set lets the same clusters pass. Points that bytes do not hold always pass.
+template <class Clusters>
 class byte_panels {
  public:
   static constexpr index_t width = 48;
   /// Queries that are asked together.
   static constexpr index_t together = byte_products_together;
 
-  explicit byte_panels(const ward_clusters& clusters)
+  explicit byte_panels(const Clusters& clusters)
       : clusters_(clusters),
         d_(clusters.columns()),
         pairs_((d_ + 1) / 2),
@@ -220,7 +221,7 @@ class byte_panels {
     }
   }
 
-  const ward_clusters& clusters_;
+  const Clusters& clusters_;
   index_t d_, pairs_;
   double allowed_;
   double unit_ = 1.0, per_square_unit_ = 1.0, inverse_most_ = 1.0;

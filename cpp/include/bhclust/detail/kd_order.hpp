@@ -24,9 +24,10 @@ namespace bhclust::detail {
 /// The k-d order of all slots: halves at the median of the widest column, again and again, down to
 /// panels of `width` slots of which all but the last are full. O(n log n), the same for any number
 /// of threads.
+template <class Clusters>
 class kd_order {
  public:
-  kd_order(const ward_clusters& clusters, index_t width)
+  kd_order(const Clusters& clusters, index_t width)
       : clusters_(clusters), width_(width), order_(static_cast<std::size_t>(clusters.slots())) {
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<ward_id>(i);
   }
@@ -132,7 +133,7 @@ class kd_order {
     return std::max_element(spread.begin(), spread.end()) - spread.begin();
   }
 
-  const ward_clusters& clusters_;
+  const Clusters& clusters_;
   index_t width_;
   std::vector<ward_id> order_;
 };

@@ -42,11 +42,25 @@ class line_of_floats {
 /// Slots in panels of 48. A panel holds float32 coordinates counted from its own centre and 1/n,
 /// which find what may be near; every such cluster is scored again in float64 from differences, so
 /// that results depend on neither the panels nor the instruction set.
+///
+/// Where d* is not Ward's cost of the points that `Clusters` gives, the columns' squares count at
+/// least as much as `Clusters::weights` says, given what a search has found (root_clusters.hpp),
+/// and whatever may be near goes through the clusters' own bounds before it is scored.
+template <class Clusters>
 class kd_panels {
  public:
-  static constexpr index_t width = byte_panels::width;
+  using bytes = byte_panels<Clusters>;
+  static constexpr index_t width = bytes::width;
 
-  explicit kd_panels(const ward_clusters& clusters)
+ private:
+  /// Neighbours side by side in a vector, and vectors in a panel.
+  static constexpr index_t vector_width = sizeof(float_chunk) / sizeof(float);
+  static constexpr std::size_t vectors = width / vector_width;
+  /// Bit v of word l: lane l of vector v.
+  using pass_bits = std::array<std::uint32_t, vector_width>;
+
+ public:
+  explicit kd_panels(const Clusters& clusters)
       : clusters_(clusters),
         d_(clusters.columns()),
         slack_((1.0 + 1.0 / 64.0) * (1.0 + 0x1p-21 * static_cast<double>(d_ + 8))),
@@ -66,12 +80,13 @@ class kd_panels {
              },
              [&] { progress.tick(); });
     for (index_t b = boxes() - 1; b >= 0; --b) enclose(b);
+    smallest_inverse_ = *std::min_element(inverse_least_.begin(), inverse_least_.end());
     if (with_bytes_) bytes_.rebuild(team, progress);
   }
 
   /// From now on panels are kept in bytes as well, for flat searches, or no longer.
   void use_bytes(bool use, thread_team& team, progress_meter& progress) {
-    with_bytes_ = use && byte_panels::takes(d_);
+    with_bytes_ = Clusters::is_ward && use && bytes::takes(d_);
     bytes_.clear();
     if (with_bytes_) bytes_.rebuild(team, progress);
   }
@@ -81,6 +96,7 @@ class kd_panels {
   void refresh(index_t slot) {
     const index_t panel = panel_of(slot);
     fill(panel);
+    smallest_inverse_ = std::min(smallest_inverse_, inverse_least_[at(panel)]);
     if (with_bytes_) bytes_.refresh(panel);
     path_.clear();
     index_t first = 0;
@@ -103,7 +119,10 @@ class kd_panels {
         : index_(index),
           x_(at(most * index.d_)),
           q_(at(index.d_)),
-          codes_(at(most * index.bytes_.bytes_a_query())) {}
+          codes_(at(most * index.bytes_.bytes_a_query())),
+          block_(at(index.clusters_.scratch())),
+          weight_(Clusters::is_ward ? 0 : x_.size()),
+          weight_of_(weight_.size()) {}
 
     void clear() noexcept {
       count_ = 0;
@@ -124,6 +143,10 @@ class kd_panels {
       for (index_t j = 0; j < index_.d_; ++j) to[j * lanes::count] = mean[j];
       inverse_[at(count_)] = 1.0 / index_.clusters_.size(slot);
       bound_[at(count_)] = known.beyond();
+      if constexpr (!Clusters::is_ward) {
+        index_.clusters_.load(screened_[at(count_)], slot);
+        weigh(count_);
+      }
       if (own_.empty() || own_.back().panel != panel_of(slot)) own_.push_back({panel_of(slot), 0});
       own_.back().queries |= std::uint64_t{1} << static_cast<unsigned>(count_);
       ++count_;
@@ -241,13 +264,17 @@ class kd_panels {
       for (index_t j = 0; j < d; ++j) {
         const lanes here = lanes::load(x + j * lanes::count);
         const lanes out = at_least(larger(lanes::all(low[j]) - here, here - high[j]), 0.0);
-        sum = sum + out * out;
+        if constexpr (Clusters::is_ward) {
+          sum = sum + out * out;
+        } else {
+          sum = sum + out * out * lanes::load(weight_.data() + (block * d + j) * lanes::count);
+        }
       }
       const double smallest = index_.inverse_most_[at(box)];
-      const lanes limit =
-          lanes::load(bound_.data() + block * lanes::count) *
-          ((lanes::load(inverse_.data() + block * lanes::count) + smallest) * rounding);
-      return bits_at_most(sum, limit);
+      const lanes inverse = lanes::load(inverse_.data() + block * lanes::count);
+      const lanes both = inverse + smallest;
+      const lanes limit = lanes::load(bound_.data() + block * lanes::count) * (both * rounding);
+      return bits_at_most(sum, limit + 2.0 * index_.clusters_.rounding());
     }
 
     void scan(index_t panel, std::uint64_t queries) {
@@ -269,7 +296,7 @@ class kd_panels {
       }
       for (index_t p = 0; p < index_.panels(); ++p) {
         std::uint64_t in_floats = 0;
-        std::array<index_t, static_cast<std::size_t>(byte_panels::together)> asked{};
+        std::array<index_t, static_cast<std::size_t>(bytes::together)> asked{};
         index_t n = 0;
         for (std::uint64_t rest = others(p, all); rest != 0; rest &= rest - 1) {
           const index_t i = lowest_bit(rest);
@@ -278,7 +305,7 @@ class kd_panels {
             continue;
           }
           asked[at(n++)] = i;
-          if (n == byte_panels::together) {
+          if (n == bytes::together) {
             ask_bytes(p, asked.data(), n);
             n = 0;
           }
@@ -296,11 +323,11 @@ class kd_panels {
     }
 
     void ask_bytes(index_t panel, const index_t* asked, index_t n) {
-      const std::int8_t* codes[byte_panels::together];
-      for (index_t k = 0; k < byte_panels::together; ++k) {
+      const std::int8_t* codes[bytes::together];
+      for (index_t k = 0; k < bytes::together; ++k) {
         codes[k] = codes_of(asked[std::min(k, n - 1)]);
       }
-      std::uint16_t products[byte_panels::together * width];
+      std::uint16_t products[bytes::together * width];
       index_.bytes_.multiply(panel, codes, products);
       scanned_ += n;
       for (index_t k = 0; k < n; ++k) {
@@ -327,7 +354,12 @@ class kd_panels {
         const auto [i, slot] = waiting_[at(k)];
         query& q = query_[at(i)];
         const double before = q.list.beyond();
-        q.list.offer({index_.clusters_.cost(q.slot, slot), index_.clusters_.node(slot)});
+        if constexpr (Clusters::is_ward) {
+          q.list.offer({index_.clusters_.cost(q.slot, slot), index_.clusters_.node(slot)});
+        } else {
+          ward_neighbour near{0.0, static_cast<ward_id>(slot)};
+          score_screened(i, &near, 1);
+        }
         if (q.list.beyond() < before) coded_[at(i)].limit(index_.bytes_, q.list.beyond());
       }
       waits_ = 0;
@@ -348,7 +380,12 @@ class kd_panels {
       follow_list();
       float apart[width];
       pass_bits pass;
-      if (!index_.within(panel, q_.data(), a, b, apart, pass)) return;
+      const float* weights = Clusters::is_ward ? nullptr : weight_of_.data() + i * d;
+      if (!index_.within(panel, q_.data(), weights, a, b, apart, pass)) return;
+      if constexpr (!Clusters::is_ward) {
+        score_screened(i, panel, pass);
+        return;
+      }
       const float* inverse = index_.inverse_size_.data() + panel * width;
       for (index_t lane = 0; lane < vector_width; ++lane) {
         for (std::uint32_t bits = pass[at(lane)]; bits != 0; bits &= bits - 1) {
@@ -362,6 +399,49 @@ class kd_panels {
       bound_[at(i)] = q.list.beyond();
     }
 
+    /// The slots of a panel that pass, those with the least bounds first.
+    void score_screened(index_t i, index_t panel, const pass_bits& pass) {
+      std::array<ward_neighbour, static_cast<std::size_t>(width)> near{};
+      index_t n = 0;
+      for (index_t lane = 0; lane < vector_width; ++lane) {
+        for (std::uint32_t bits = pass[at(lane)]; bits != 0; bits &= bits - 1) {
+          const index_t slot = panel * width + lowest_bit(bits) * vector_width + lane;
+          if (slot != query_[at(i)].slot) near[at(n++)].node = static_cast<ward_id>(slot);
+        }
+      }
+      score_screened(i, near.data(), n);
+      bound_[at(i)] = query_[at(i)].list.beyond();
+    }
+
+    /// Slots, by the names of nodes.
+    void score_screened(index_t i, ward_neighbour* near, index_t n) {
+      query& q = query_[at(i)];
+      for (index_t k = 0; k < n; k += lanes::count) {
+        index_.clusters_.bounds(screened_[at(i)], near + k, std::min(lanes::count, n - k),
+                                block_.data());
+      }
+      std::sort(near, near + n);
+      for (index_t k = 0; k < n && near[k].cost <= q.list.beyond(); ++k) {
+        const index_t slot = near[k].node;
+        q.list.offer({index_.clusters_.cost(q.slot, slot), index_.clusters_.node(slot)});
+      }
+      constexpr double much = 0.8;
+      if (q.list.beyond() < much * weighed_for_[at(i)]) weigh(i);
+    }
+
+    /// What squares count for at least, as far as clusters are concerned that are nearer than what
+    /// was found.
+    void weigh(index_t i) {
+      const double beyond = query_[at(i)].list.beyond();
+      const index_t d = index_.d_;
+      float* to = weight_of_.data() + i * d;
+      index_.clusters_.weights(query_[at(i)].slot, beyond, index_.inverse_most_[0],
+                               index_.smallest_inverse_, to);
+      double* eight = weight_.data() + i / lanes::count * lanes::count * d + i % lanes::count;
+      for (index_t j = 0; j < d; ++j) eight[j * lanes::count] = to[j];
+      weighed_for_[at(i)] = beyond;
+    }
+
     const kd_panels& index_;
     index_t count_ = 0;
     index_t scanned_ = 0;
@@ -369,22 +449,21 @@ class kd_panels {
     index_t waits_ = 0;
     std::array<query, static_cast<std::size_t>(most)> query_{};
     std::array<double, static_cast<std::size_t>(most)> inverse_{}, bound_{};
-    std::array<byte_panels::query, static_cast<std::size_t>(most)> coded_{};
+    std::array<typename bytes::query, static_cast<std::size_t>(most)> coded_{};
     std::array<pending, static_cast<std::size_t>(most)> waiting_{};
     std::vector<home> own_;
     std::vector<double> x_;
     std::vector<float> q_;
     std::vector<std::int8_t> codes_;
+    std::vector<double> block_;
+    std::array<double, static_cast<std::size_t>(most)> weighed_for_{};
+    std::vector<double> weight_;    ///< as x_
+    std::vector<float> weight_of_;  ///< d a query
     std::vector<visit> open_;
+    std::array<typename Clusters::screened, static_cast<std::size_t>(most)> screened_{};
   };
 
  private:
-  /// Neighbours side by side in a vector, and vectors in a panel.
-  static constexpr index_t vector_width = sizeof(float_chunk) / sizeof(float);
-  static constexpr std::size_t vectors = width / vector_width;
-  /// Bit v of word l: lane l of vector v.
-  using pass_bits = std::array<std::uint32_t, vector_width>;
-
   [[nodiscard]] static constexpr std::size_t at(index_t i) noexcept {
     return static_cast<std::size_t>(i);
   }
@@ -395,6 +474,7 @@ class kd_panels {
   void lay_out(index_t count) {
     centre_.resize(at(count * d_));
     margin_.resize(at(count));
+    inverse_least_.resize(at(count));
     coordinate_.resize(count * d_ * width);
     inverse_size_.resize(count * width);
     right_.resize(at(std::max<index_t>(2 * count - 1, 0)));
@@ -440,7 +520,8 @@ class kd_panels {
     }
     // A coordinate is off by 2^-24 of itself, in the query and in the panel; twice that, squared,
     // times 65 for the share of 1/64 in the slack; and what is left of squares that underflow.
-    margin_[at(panel)] = static_cast<float>(radius * 0x1p-44 * 66.0 + 1e-36);
+    margin_[at(panel)] =
+        static_cast<float>(2.0 * (radius * 0x1p-44 * 66.0 + clusters_.rounding()) + 1e-36);
     for (index_t s = begin; s < begin + width; ++s) place(panel, s, end, centre);
   }
 
@@ -451,6 +532,7 @@ class kd_panels {
     std::fill_n(low, d_, infinite);
     std::fill_n(high, d_, -infinite);
     double most = -infinite;
+    double least = infinite;
     for (index_t s = begin; s < end; ++s) {
       if (!clusters_.occupied(s)) continue;
       const double* x = clusters_.mean(s);
@@ -459,8 +541,10 @@ class kd_panels {
         high[j] = std::max(high[j], x[j]);
       }
       most = std::max(most, 1.0 / clusters_.size(s));
+      least = std::min(least, 1.0 / clusters_.size(s));
     }
     inverse_most_[at(box)] = most;
+    inverse_least_[at(begin / width)] = least;
   }
 
   void place(index_t panel, index_t slot, index_t end, const double* centre) {
@@ -491,8 +575,8 @@ class kd_panels {
   }
 
   template <std::size_t... V>
-  [[nodiscard]] bool within(const float* y, const float* inverse, const float* q, float a, float b,
-                            float* squares, pass_bits& pass,
+  [[nodiscard]] bool within(const float* y, const float* inverse, const float* q,
+                            const float* weights, float a, float b, float* squares, pass_bits& pass,
                             std::index_sequence<V...>) const noexcept {
     const auto load = [](const float* from) {
       float_chunk c;
@@ -503,8 +587,14 @@ class kd_panels {
     for (index_t j = 0; j < d_; ++j, y += width) {
       const float_chunk here = q[j] - float_chunk{};
       const float_chunk apart[vectors] = {(load(y + V * at(vector_width)) - here)...};
-      ((sum[V] = about_multiply_add(apart[V], apart[V], sum[V])), ...);
+      if constexpr (Clusters::is_ward) {
+        ((sum[V] = about_multiply_add(apart[V], apart[V], sum[V])), ...);
+      } else {
+        const float_chunk weight = weights[j] - float_chunk{};
+        ((sum[V] = about_multiply_add(apart[V], apart[V] * weight, sum[V])), ...);
+      }
     }
+    static_cast<void>(weights);
     const float_chunk slope = a - float_chunk{};
     const float_chunk level = b - float_chunk{};
     float_bits found{};
@@ -519,26 +609,28 @@ class kd_panels {
 
   /// Whether clusters of a panel may be nearer than `a` allows, r² <= a / n + b in float32; which
   /// ones, and all r².
-  [[nodiscard]] bool within(index_t panel, const float* q, float a, float b, float* squares,
-                            pass_bits& pass) const noexcept {
+  [[nodiscard]] bool within(index_t panel, const float* q, const float* weights, float a, float b,
+                            float* squares, pass_bits& pass) const noexcept {
     return within(coordinate_.data() + panel * d_ * width, inverse_size_.data() + panel * width, q,
-                  a, b, squares, pass, std::make_index_sequence<vectors>{});
+                  weights, a, b, squares, pass, std::make_index_sequence<vectors>{});
   }
 
-  const ward_clusters& clusters_;
+  const Clusters& clusters_;
   index_t d_;
   double slack_;
-  std::vector<double> centre_;        ///< d a panel
-  std::vector<float> margin_;         ///< squared distances in a panel are off by this at most
-  line_of_floats coordinate_;         ///< d rows of 48 a panel
-  line_of_floats inverse_size_;       ///< 48 a panel; -inf where there is no cluster
-  std::vector<double> box_;           ///< d lower, d upper ends
-  std::vector<double> inverse_most_;  ///< largest 1/n of a box
-  std::vector<index_t> right_;        ///< the right half of a box; -1 - panel of a single panel
-  std::vector<index_t> leaf_;         ///< the box of a panel
+  std::vector<double> centre_;         ///< d a panel
+  std::vector<float> margin_;          ///< squared distances in a panel are off by this at most
+  line_of_floats coordinate_;          ///< d rows of 48 a panel
+  line_of_floats inverse_size_;        ///< 48 a panel; -inf where there is no cluster
+  std::vector<double> box_;            ///< d lower, d upper ends
+  std::vector<double> inverse_most_;   ///< largest 1/n of a box
+  std::vector<double> inverse_least_;  ///< smallest 1/n of a panel
+  std::vector<index_t> right_;         ///< the right half of a box; -1 - panel of a single panel
+  std::vector<index_t> leaf_;          ///< the box of a panel
   std::vector<index_t> path_;
+  double smallest_inverse_ = 0.0;
   bool with_bytes_ = false;
-  byte_panels bytes_;
+  bytes bytes_;
 };
 
 }  // namespace bhclust::detail

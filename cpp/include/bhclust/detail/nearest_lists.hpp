@@ -84,7 +84,8 @@ class nearest_lists {
   }
 
   /// The slot's list as of now.
-  [[nodiscard]] short_list current(index_t slot, const ward_clusters& clusters,
+  template <class Clusters>
+  [[nodiscard]] short_list current(index_t slot, const Clusters& clusters,
                                    const ward_places& places) const noexcept {
     short_list list = empty_list();
     for (index_t i = 0; i < length_ && node_[at(slot * length_ + i)] >= 0; ++i) {
@@ -110,7 +111,8 @@ class nearest_lists {
   /// and m and which cost `cost`; all merges of the round must be in `places`. For x outside both
   /// lists d*(ab, x) = [(n + n_x) d*(a, x) + (m + n_x) d*(b, x) - n_x cost] / (n + m + n_x) (Lance
   /// and Williams), which is monotone in n_x >= 1.
-  void join(index_t a, index_t b, double n, double m, double cost, const ward_clusters& clusters,
+  template <class Clusters>
+  void join(index_t a, index_t b, double n, double m, double cost, const Clusters& clusters,
             const ward_places& places) noexcept {
     const double p = bound(a);
     const double q = bound(b);
@@ -128,6 +130,11 @@ class nearest_lists {
       }
     }
     put(a, list, std::min({smallest * shrink_, largest * shrink_, dropped}));
+  }
+
+  /// Nothing is known of the slot's neighbours.
+  void forget(index_t slot) noexcept {
+    put(slot, empty_list(), -std::numeric_limits<double>::infinity());
   }
 
   void keep(const std::vector<index_t>& kept) {

@@ -38,7 +38,16 @@ using ward_id = std::int32_t;
 /// node -1.
 class ward_clusters {
  public:
+  /// d* itself is what searches by means and sizes bound.
+  static constexpr bool is_ward = true;
+
+  struct screened {};
+
   explicit ward_clusters(index_t columns) : d_(columns) {}
+
+  /// What squared distances may be off by beyond their share.
+  [[nodiscard]] static double rounding() noexcept { return 0.0; }
+  [[nodiscard]] static index_t scratch() noexcept { return 0; }
 
   [[nodiscard]] index_t columns() const noexcept { return d_; }
   [[nodiscard]] index_t slots() const noexcept { return static_cast<index_t>(node_.size()); }

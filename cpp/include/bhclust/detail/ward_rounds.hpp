@@ -1,5 +1,6 @@
 /// @file
-/// Ward's method, exactly, by rounds of reciprocal nearest neighbours.
+/// Ward's method, exactly, by rounds of reciprocal nearest neighbours; the same for costs that
+/// exceed Ward's.
 #pragma once
 
 #include <bhclust/detail/kd_order.hpp>
@@ -36,10 +37,18 @@ struct ward_plan {
 /// merged at once; ties go by (cost, smaller id, larger id), so that there is always such a pair.
 /// Where a round merges few pairs, single pairs are merged along a nearest-neighbour chain, by the
 /// same searches.
+///
+/// Of other costs (root_clusters.hpp) merges are of reciprocal nearest neighbours as far as those
+/// behave reducibly: where a new cluster is nearer to another than what that had found, it takes
+/// its place.
+template <class Points>
 class ward_rounds {
+  using clusters = decltype(std::declval<Points&>().take_clusters());
+  using panels = kd_panels<clusters>;
+
  public:
-  ward_rounds(ward_points points, index_t rows, double lambda, const ward_plan& plan,
-              thread_team& team, progress_meter& progress)
+  ward_rounds(Points points, index_t rows, double lambda, const ward_plan& plan, thread_team& team,
+              progress_meter& progress)
       : plan_(plan),
         team_(team),
         progress_(progress),
@@ -47,23 +56,43 @@ class ward_rounds {
         clusters_(points.take_clusters()),
         index_(clusters_),
         places_(2 * rows - 1),
-        lists_(clusters_.slots(), plan.list_length, lambda / points.cost_unit(),
-               clusters_.columns()),
+        lists_(clusters_.slots(), clusters::is_ward ? plan.list_length : index_t{2},
+               lambda / points.cost_unit(), clusters_.columns()),
         nearest_(at(clusters_.slots())),
         lambda_(lambda / points.cost_unit()),
         rows_(rows),
-        spaces_(at(team.size()), kd_panels::search(index_)) {
+        spaces_(at(team.size()), typename panels::search(index_)) {
     merges_.reserve(at(rows));
+  }
+
+  /// Clusters of rows that differ.
+  [[nodiscard]] index_t distinct() const noexcept { return clusters_.slots(); }
+
+  /// The share of the panels that searches of the first round look into, by a few of them.
+  [[nodiscard]] double share_looked_at() {
+    if (ordered_ == 0) split_again();
+    constexpr index_t few = 32;
+    index_t looked = 0;
+    for (index_t i = 0; i < few; ++i) {
+      spaces_[0].clear();
+      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
+      looked += spaces_[0].run(flat_);
+    }
+    return static_cast<double>(looked) / static_cast<double>(few * index_.panels());
   }
 
   /// The merges with their costs, in no particular order but children before parents.
   [[nodiscard]] std::vector<ward_merge> run() && {
     progress_.advance(static_cast<index_t>(merges_.size()));
-    split_again();
-    probe();
+    if (ordered_ == 0) split_again();
+    constexpr index_t worth_asking = 2048;
+    if (clusters_.slots() >= worth_asking) {
+      choose_searches(1.0, share_looked_at() * static_cast<double>(index_.panels()), 0.0);
+    }
     while (clusters_.live() > 1) {
       const index_t before = clusters_.live();
       find_nearest();
+      if constexpr (!clusters::is_ward) improve_back();
       const index_t merged = merge_reciprocal();
       tidy();
       if (static_cast<double>(merged) < plan_.chain_share * static_cast<double>(before)) break;
@@ -79,6 +108,7 @@ class ward_rounds {
   struct link {
     ward_id node = -1;  ///< -1: not known, or none below λ
     ward_id slot = -1;
+    double cost = infinite;
   };
   /// Slots of a reciprocal pair, that of the older node first.
   struct pair {
@@ -95,19 +125,6 @@ class ward_rounds {
         (count + some - 1) / some,
         [&](int thread, index_t c) { work(thread, c * some, std::min(count, (c + 1) * some)); },
         [&] { progress_.tick(); });
-  }
-
-  /// A few searches tell how the first round should search.
-  void probe() {
-    constexpr index_t few = 32;
-    if (clusters_.slots() < 64 * few) return;
-    index_t looked = 0;
-    for (index_t i = 0; i < few; ++i) {
-      spaces_[0].clear();
-      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
-      looked += spaces_[0].run(flat_);
-    }
-    choose_searches(static_cast<double>(few), static_cast<double>(looked), 0.0);
   }
 
   void find_nearest() {
@@ -138,7 +155,7 @@ class ward_rounds {
     constexpr double of_use = 1.0 / 16.0;
     if (searches == 0.0) return;
     if (flat_) {
-      const bool useful = passed <= of_use * looked * static_cast<double>(kd_panels::width);
+      const bool useful = passed <= of_use * looked * static_cast<double>(panels::width);
       if (index_.with_bytes() && !useful) index_.use_bytes(false, team_, progress_);
     } else if (looked > plan_.flat_share * searches * static_cast<double>(index_.panels())) {
       flat_ = true;
@@ -147,9 +164,9 @@ class ward_rounds {
   }
 
   /// The slots of a panel whose neighbour is not proved by their lists.
-  void collect(index_t panel, kd_panels::search& space) {
-    const index_t end = std::min(clusters_.slots(), (panel + 1) * kd_panels::width);
-    for (index_t s = panel * kd_panels::width; s < end; ++s) {
+  void collect(index_t panel, typename panels::search& space) {
+    const index_t end = std::min(clusters_.slots(), (panel + 1) * panels::width);
+    for (index_t s = panel * panels::width; s < end; ++s) {
       if (!clusters_.occupied(s)) continue;
       link& to = nearest_[at(s)];
       if (to.node >= 0) {
@@ -176,7 +193,24 @@ class ward_rounds {
   }
 
   void point(index_t slot, const ward_neighbour& to) {
-    nearest_[at(slot)] = {to.node, places_.slot(to.node)};
+    nearest_[at(slot)] = {to.node, places_.slot(to.node), to.cost};
+  }
+
+  /// Whoever is nearer to its neighbour than what that has found takes its place there, so that the
+  /// cheapest of all links is one of a pair.
+  void improve_back() {
+    const auto links = nearest_;
+    for (index_t s = 0; s < clusters_.slots(); ++s) {
+      const link& to = links[at(s)];
+      if (!clusters_.occupied(s) || to.node < 0) continue;
+      link& back = nearest_[at(to.slot)];
+      const ward_neighbour own{to.cost, clusters_.node(s)};
+      if (!(back.node < 0 || own < ward_neighbour{back.cost, back.node})) continue;
+      back = {own.node, static_cast<ward_id>(s), own.cost};
+      auto list = lists_.current(to.slot, clusters_, places_);
+      list.offer(own);
+      lists_.put(to.slot, list, lists_.bound(to.slot));
+    }
   }
 
   index_t merge_reciprocal() {
@@ -204,8 +238,12 @@ class ward_rounds {
     share(count, 256, [&](int, index_t begin, index_t end) {
       for (index_t k = begin; k < end; ++k) {
         const double cost = merges_[at(first - rows_ + k)].cost;
-        lists_.join(pairs[at(k)].a, pairs[at(k)].b, sizes[at(k)].first, sizes[at(k)].second, cost,
-                    clusters_, places_);
+        if constexpr (clusters::is_ward) {
+          lists_.join(pairs[at(k)].a, pairs[at(k)].b, sizes[at(k)].first, sizes[at(k)].second, cost,
+                      clusters_, places_);
+        } else {
+          lists_.forget(pairs[at(k)].a);
+        }
       }
     });
     progress_.advance(count);
@@ -267,7 +305,7 @@ class ward_rounds {
   }
 
   void split_again() {
-    const auto order = kd_order(clusters_, kd_panels::width).make(team_, progress_);
+    const auto order = kd_order<clusters>(clusters_, panels::width).make(team_, progress_);
     clusters_.reorder(order);
     lists_.reorder(order);
     ward_clusters::reorder_entries(nearest_, order, 1);
@@ -361,8 +399,8 @@ class ward_rounds {
   thread_team& team_;
   progress_meter& progress_;
   std::vector<ward_merge> merges_;
-  ward_clusters clusters_;
-  kd_panels index_;
+  clusters clusters_;
+  panels index_;
   ward_places places_;
   nearest_lists lists_;
   std::vector<link> nearest_;
@@ -370,7 +408,7 @@ class ward_rounds {
   index_t rows_;
   index_t ordered_ = 0;
   bool flat_ = false;
-  std::vector<kd_panels::search> spaces_;
+  std::vector<typename panels::search> spaces_;
 };
 
 /// The forest of some merges: nodes in order of cost, those of equal cost in the order of the
@@ -410,17 +448,22 @@ class ward_rounds {
   return std::move(grown).finish();
 }
 
+template <class Points>
+[[nodiscard]] tree tree_by_rounds(Points points, index_t rows, double lambda, const ward_plan& plan,
+                                  int n_threads, progress_meter& progress) {
+  thread_team team(n_threads);
+  const double cost_unit = points.cost_unit();
+  auto merges = ward_rounds<Points>(std::move(points), rows, lambda, plan, team, progress).run();
+  tree grown = tree_by_height(rows, std::move(merges), cost_unit);
+  progress.finish();
+  return grown;
+}
+
 /// Ward's method on a table without missing cells, each column in its own unit (√2 σ).
 [[nodiscard]] inline tree ward_tree(const table_view& X, const std::vector<double>& unit,
                                     double lambda, const ward_plan& plan, int n_threads,
                                     progress_meter& progress) {
-  thread_team team(n_threads);
-  ward_points points(X, unit);
-  const double cost_unit = points.cost_unit();
-  auto merges = ward_rounds(std::move(points), X.rows(), lambda, plan, team, progress).run();
-  tree grown = tree_by_height(X.rows(), std::move(merges), cost_unit);
-  progress.finish();
-  return grown;
+  return tree_by_rounds(ward_points(X, unit), X.rows(), lambda, plan, n_threads, progress);
 }
 
 }  // namespace bhclust::detail
