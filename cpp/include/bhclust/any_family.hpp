@@ -107,6 +107,9 @@ class erased_model {
   virtual void log_marginals(const double* t, index_t count, double* out) const = 0;
   /// One made ready for clusters of so many rows; null if there is nothing to make ready.
   [[nodiscard]] virtual std::shared_ptr<const erased_model> prepared(index_t rows) const = 0;
+  /// The same with statistics laid out as before.
+  [[nodiscard]] virtual std::shared_ptr<const erased_model> prepared_in_place(
+      index_t rows) const = 0;
   virtual void merge(double* t, const double* s) const = 0;
   virtual void remove(double* t, const double* s) const = 0;
   [[nodiscard]] virtual double divergence(const double* t, const double* s,
@@ -149,6 +152,16 @@ class erased_model_of final : public erased_model {
     if constexpr (Model::preparable) {
       auto ready = bhclust::detail::prepared(model_, rows);
       return std::make_shared<erased_model_of<decltype(ready)>>(std::move(ready));
+    } else {
+      static_cast<void>(rows);
+      return nullptr;
+    }
+  }
+  [[nodiscard]] std::shared_ptr<const erased_model> prepared_in_place(index_t rows) const override {
+    if constexpr (has<prepare_t, typename Model::bare>) {
+      Model ready = model_;
+      ready.prepare_in_place(rows);
+      return std::make_shared<erased_model_of>(std::move(ready));
     } else {
       static_cast<void>(rows);
       return nullptr;
@@ -222,6 +235,10 @@ class any_model {
   /// Copies made before are left as they are.
   void prepare(index_t rows) {
     if (auto ready = model_->prepared(rows)) model_ = std::move(ready);
+  }
+  /// The same, but statistics that exist stay what they are.
+  void prepare_in_place(index_t rows) {
+    if (auto ready = model_->prepared_in_place(rows)) model_ = std::move(ready);
   }
   void merge(double* t, const double* s) const { model_->merge(t, s); }
   void remove(double* t, const double* s) const { model_->remove(t, s); }

@@ -35,6 +35,8 @@
 ///     void prepare(index_t rows);     // before log_marginal is asked of many clusters of so many
 ///                                     // rows: tables and the like, whose use may change the last
 ///                                     // bits of its values                     [nothing]
+///     void prepare_in_place(index_t rows);    // where prepare changes the layout of statistics:
+///                                     // the same without that                  [prepare]
 ///     auto of_many(index_t rows) const;       // in place of prepare: another model of the same
 ///                                     // family, whose statistics may be laid out otherwise; used
 ///                                     // for marginal likelihoods and gradients        [nothing]
@@ -115,6 +117,8 @@ using log_marginals_t = decltype(std::declval<const M&>().log_marginals(
     std::declval<const double*>(), index_t{}, std::declval<double*>()));
 template <class M>
 using prepare_t = decltype(std::declval<M&>().prepare(index_t{}));
+template <class M>
+using prepare_in_place_t = decltype(std::declval<M&>().prepare_in_place(index_t{}));
 template <class M>
 using of_many_t = decltype(std::declval<const M&>().of_many(index_t{}));
 template <class M>
@@ -290,6 +294,14 @@ class completed {
       model_.prepare(rows);
     } else {
       static_cast<void>(rows);
+    }
+  }
+  /// The same for statistics that exist already: their layout stays as it is.
+  void prepare_in_place(index_t rows) {
+    if constexpr (has<prepare_in_place_t, Bare>) {
+      model_.prepare_in_place(rows);
+    } else {
+      prepare(rows);
     }
   }
   void merge(double* t, const double* s) const { merge_statistics(model_, t, s); }

@@ -82,7 +82,7 @@ class grouped_model {
   }
   template <class I = Inner, class = std::enable_if_t<I::preparable>>
   void prepare(index_t rows) {
-    inner_.prepare(rows);
+    inner_.prepare_in_place(rows);
   }
   void merge(double* t, const double* s) const { inner_.merge(t, s); }
   void remove(double* t, const double* s) const { inner_.remove(t, s); }

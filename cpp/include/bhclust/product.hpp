@@ -91,6 +91,10 @@ class product_model {
     }
   }
 
+  void prepare_in_place(index_t rows) {
+    for (auto& model : models_) model.prepare_in_place(rows);
+  }
+
   void merge(double* t, const double* s) const {
     for (std::size_t b = 0; b < models_.size(); ++b)
       models_[b].merge(t + offset_[b], s + offset_[b]);
