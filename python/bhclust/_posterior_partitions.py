@@ -138,7 +138,8 @@ class PosteriorPartitions(PosteriorArrays):
         array of int, shape (n_rows,)
             Labels 0 … k - 1, numbered from the largest cluster to the smallest; of equal sizes the
             one with the larger log marginal likelihood comes first, so labels do not depend on the
-            order of the rows; only where that is equal as well the first row decides.
+            order of the rows; only where that is equal as well the first row decides. Of
+            `Statistics` the largest is the one of most groups.
         """
         return self._labels_of(
             self.cut_nodes(rule=rule, threshold=threshold, n_clusters=n_clusters)

@@ -238,7 +238,7 @@ class ShardedClustering:
         Returns
         -------
         dask.array.Array of int, shape (n_rows,)
-            Lazy, in the chunks of X; labels are numbered by each cluster's first row.
+            Lazy, in the chunks of X; numbered from the cluster of most groups.
         """
         flat = self.posterior.cut(rule=rule, threshold=threshold, n_clusters=n_clusters)
         return self.to_rows(flat)
