@@ -219,3 +219,12 @@ def test_progress_rises_to_its_total(method: str) -> None:
     done = [d for d, _ in seen]
     assert done == sorted(done)
     assert seen[-1][0] == seen[-1][1]
+
+
+@pytest.mark.parametrize("method", ["rounds", "nn-chain", "greedy"])
+@pytest.mark.parametrize(("n", "d"), [(2, 4), (20, 4), (100, 8), (200, 20)])
+def test_forests_of_rows_alone(method: str, n: int, d: int) -> None:
+    X = np.random.default_rng(n).random((n, d))
+    family = bhclust.NormalKnownVariance.from_data(X)
+    forest = bhclust.rbhc(X, family, lam=1e-9, method=method)
+    assert forest.roots.tolist() == list(range(n))

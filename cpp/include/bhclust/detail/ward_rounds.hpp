@@ -280,6 +280,7 @@ class ward_rounds {
   /// Slots without a cluster go when they are 15% of all; the order is made anew when 40% are left
   /// of what it was made for.
   void tidy() {
+    if (clusters_.live() <= 1) return;  // nothing is sought any more
     const auto live = static_cast<double>(clusters_.live());
     if (live < 0.4 * static_cast<double>(ordered_)) {
       drop_vacant();
