@@ -13,10 +13,11 @@
 #include <vector>
 
 using bhclust::index_t;
-using bhclust::detail::byte_panels;
 using testkit::random_source;
 
 namespace {
+
+using byte_panels = bhclust::detail::byte_panels<bhclust::detail::ward_clusters>;
 
 constexpr index_t together = byte_panels::together;
 constexpr index_t width = byte_panels::width;
