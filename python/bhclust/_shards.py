@@ -230,7 +230,7 @@ def _grouped(
     if rules.method == "rbhc":
         tree = rbhc(X, rules.family, n_threads=1, max_memory=limit)
         forest = _forest(tree, rules)
-        return forest.cut(lam=math.inf), np.asarray(forest.cost)
+        return _by_first_leaf(forest.cut(lam=math.inf)), np.asarray(forest.cost)
     check_memory(limit, "bhc", rules.family, n, n_columns)
     tree = bayes_kmeans_bhc(
         X,
@@ -241,7 +241,16 @@ def _grouped(
         n_threads=1,
     )
     found = posterior(tree, X, rules.family, alpha=rules.alpha, n_threads=1)
-    return found.cut(n_clusters=rules.groups), None
+    return _by_first_leaf(found.cut(n_clusters=rules.groups)), None
+
+
+def _by_first_leaf(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number groups as they first occur, so that groups above are those of the table's order."""
+    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    place = np.empty_like(first)
+    place[np.argsort(first)] = np.arange(first.size)
+    numbered: NDArray[np.int64] = place[number]
+    return numbered
 
 
 def _forest(tree: Tree, rules: Rules) -> Tree:
