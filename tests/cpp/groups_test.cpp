@@ -66,8 +66,13 @@ TEST_CASE("groups: of one row each give the rows' posterior, every family") {
     const auto q = bhclust::posterior(t, groups, of_groups);
     CHECK(q.rows.size() == static_cast<std::size_t>(t.nodes()));
     CHECK(p.rows.empty());
-    CHECK(p.log_tree == q.log_tree);
-    CHECK(p.log_evidence_bound == q.log_evidence_bound);
+    // rows may be kept in another form than groups, which shows in the last bits
+    const auto near = [](double x) { return doctest::Approx(x).epsilon(1e-11); };
+    CHECK(q.log_evidence_bound == near(p.log_evidence_bound));
+    REQUIRE(p.log_tree.size() == q.log_tree.size());
+    for (std::size_t k = 0; k < p.log_tree.size(); ++k) {
+      CHECK(q.log_tree[k] == near(p.log_tree[k]));
+    }
     CHECK(bhclust::exact_log_evidence(table_view(rows), family, 0.7) ==
           bhclust::exact_log_evidence(groups, of_groups, 0.7));
   });
