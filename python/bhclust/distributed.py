@@ -185,9 +185,9 @@ class ShardedClustering:
         assert part.statistics is not None
         self.statistics: Statistics = part.statistics
         self.posterior: Posterior = _best(part.statistics, rules)
-        self.tasks = part.reports
-        self.method = rules.method
-        self.lam = rules.lam
+        self.tasks: tuple[TaskReport, ...] = part.reports
+        self.method: str = rules.method
+        self.lam: float | None = rules.lam
         self._part = part
         self._kept = tuple(kept)
 

@@ -458,7 +458,8 @@ class BHC(_TreeClusterer):
         How the tree is grown: exact greedy BHC, RBHC, Ward's method on the raw or the standardised
         columns, or, ``"auto"``, the one of these with the highest evidence; for many rows by
         `bayes_kmeans_bhc` or `randomized_bhc`. Learned trees of ``"auto"`` and ``"greedy"`` are
-        refined as well. RBHC is left out of ``"auto"`` beyond 2,000 rows where it is slow.
+        refined as well. RBHC is left out of ``"auto"`` where it is slow: beyond 2,000 rows, or with
+        many columns.
     hyperparameters : {"auto", "learn", "data"}
         ``"learn"``: learned from the evidence together with the tree (`bhclust.learn`, which needs
         SciPy). ``"data"``: as `from_data` gives them, or as they are. ``"auto"``: a Family, alone
@@ -709,6 +710,8 @@ class RBHC(_TreeClusterer):
     lam_ : float
         The threshold used; inf with ``n_clusters``.
     """
+
+    lam_: float
 
     def __init__(
         self,

@@ -18,7 +18,9 @@ GROWTHS = ("auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized")
 """What ``tree=`` may say."""
 
 _QUICK_ROWS = 2000
-"""RBHC outside known variance is tried unasked up to so many rows."""
+"""RBHC outside known variance is tried unasked up to so many rows,"""
+_QUICK_SCORES = 1_000_000_000
+"""and so many columns of pairs of rows: it takes no heed of zeros that are not stored."""
 _DENSE_CELLS = 50_000_000
 """Sparse tables up to so many cells are spread out for Ward's method unasked."""
 
@@ -54,7 +56,8 @@ def growths(
         Ward's method on the columns as they are and standardised; counts by their square roots,
         compositions by those of their shares, positive measurements by their logs, categories by
         indicators; missing cells by their column's mean. ``"auto"``: all three, except RBHC on many
-        rows where it has no fast way, and Ward's method on sparse tables that would not fit.
+        rows or columns where it has no fast way, and Ward's method on sparse tables that would not
+        fit.
         ``"bayes-kmeans"``, ``"randomized"``: the ways of many rows.
     table : Table
     family : Family
@@ -114,8 +117,9 @@ def growths(
     if kind == "ward":
         return wards
     chosen = [greedy]
-    quick = table.n_rows <= _QUICK_ROWS or isinstance(family, NormalKnownVariance)
-    if family._relaxable and quick:
+    scores = table.n_rows**2 * table.n_columns
+    quick = table.n_rows <= _QUICK_ROWS and scores <= _QUICK_SCORES
+    if family._relaxable and (quick or isinstance(family, NormalKnownVariance)):
         chosen.append(relaxed)
     if not table.is_grouped and table.n_rows * table.n_columns <= _DENSE_CELLS:
         chosen.extend(wards)

@@ -155,8 +155,6 @@ class Statistics:
             and np.array_equal(self.weights, other.weights)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return (
             f"<bhclust.Statistics of {self.n_groups} groups of {self.n_rows} rows and "
