@@ -47,6 +47,7 @@ class Statistics:
                 f"values of shape {cells.shape} and weights of shape {counts.shape} do not fit "
                 "together; give (n_groups, width) numbers and (n_groups,) whole numbers"
             )
+        _check_total(counts)
         self._family = family
         self._table = Table.groups(
             _sealed(cells),
@@ -207,19 +208,28 @@ def aggregated(
     else:
         numbers = _whole_numbers(name, labels, table.n_rows)
         count = int(numbers.max(initial=-1)) + 1
-        used = np.bincount(numbers, minlength=count)
-        if not used.all():
+        used = np.unique(numbers)
+        if used.size < count:
+            gap = int(np.argmax(np.append(used, -1) != np.arange(used.size + 1)))
             raise ValueError(
-                f"{name} has no {int(np.flatnonzero(used == 0)[0])} but goes up to {count - 1}; "
+                f"{name} has no {gap} but goes up to {count - 1}; "
                 "number the groups from 0 without gaps (np.unique(..., return_inverse=True))"
             )
     times = np.empty(0, dtype=np.int64)
     if repeats is not None:
         times = _whole_numbers("weights", repeats, table.n_rows, least=1)
+        _check_total(times)
     values, weights = family._aggregate(table, numbers, count, times)
     return Statistics(
         family, table.n_columns, _sealed(values, own=True), _sealed(weights, own=True)
     )
+
+
+def _check_total(weights: NDArray[np.int64]) -> None:
+    """Refuse more rows in all than numbers count one by one."""
+    total = float(np.sum(weights, dtype=np.float64))
+    if total >= 2.0**53:
+        raise ValueError(f"weights make {total:.3g} rows in all; they must be fewer than 2^53")
 
 
 def _whole_numbers(name: str, value: Any, n: int, least: int = 0) -> NDArray[np.int64]:

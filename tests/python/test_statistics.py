@@ -576,3 +576,17 @@ def test_results_do_not_depend_on_the_threads() -> None:
     for grow in (bhclust.bhc, bhclust.bayes_kmeans_bhc, bhclust.randomized_bhc, bhclust.rbhc):
         one, two = (grow(S, n_threads=threads) for threads in (1, 2))
         assert np.array_equal(one.children, two.children)
+
+
+def test_numbers_too_large_are_refused() -> None:
+    X, family = np.zeros((3, 2)), bhclust.NormalInverseGamma()
+    for weights in ([2**62] * 3, [2**53, 1, 1]):
+        with pytest.raises(ValueError, match=r"weights make .* rows in all"):
+            family.statistics(X, weights=weights)
+    halves = [family.statistics(X[:1], weights=[2**52]) for _ in range(3)]
+    with pytest.raises(ValueError, match=r"weights make .* rows in all"):
+        bhclust.Statistics.concatenate(halves)
+    with pytest.raises(ValueError, match=r"groups has no 1 but goes up to 1000000000000"):
+        family.statistics(X, groups=[0, 10**12, 0])
+    with pytest.raises(ValueError, match=r"groups has no 0 but goes up to 1"):
+        family.statistics(X, groups=[1, 1, 1])
