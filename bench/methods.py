@@ -31,17 +31,17 @@ def rbhc(X: Any, table: Table, threads: int) -> object:
 
 
 def with_tree(X: Any, table: Table, threads: int) -> Any:
-    """The rows and RBHC's tree of them."""
+    """The rows, RBHC's tree of them and the family."""
     import bhclust
 
-    return X, bhclust.rbhc(X, table.rbhc, n_threads=threads)
+    return X, bhclust.rbhc(X, table.rbhc, n_threads=threads), family_of(X, table)
 
 
-def posterior(rows_and_tree: Any, table: Table, threads: int) -> object:
+def posterior(given: Any, _table: Table, threads: int) -> object:
     import bhclust
 
-    X, tree = rows_and_tree
-    return bhclust.posterior(tree, X, table.bhc, n_threads=threads)
+    X, tree, family = given
+    return bhclust.posterior(tree, X, family, n_threads=threads)
 
 
 def sort(X: Any, _table: Table, _threads: int) -> object:
