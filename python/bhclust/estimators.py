@@ -469,7 +469,7 @@ class BHC(_TreeClusterer):
         ``"learn"``: learned from the evidence together with the tree (`bhclust.learn`, which needs
         SciPy). ``"data"``: as `from_data` gives them, or as they are. ``"auto"``: a Family, alone
         or in a mapping, keeps its own; all others are learned. Learning takes many times what one
-        tree does: some 10 s for 2,000 rows, 40 s for 10,000, of 4 columns on 2 cores.
+        tree does: 1 to 3 s of processor time for 2,000 rows, 8 to 25 s for 10,000, of 4 columns.
     rule : {"map", "r", "binder"}, optional
         How it is cut, as in `Posterior.cut`; None: the most probable partition.
     threshold : float, optional
