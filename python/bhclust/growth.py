@@ -44,6 +44,7 @@ def growths(
     table: Table,
     family: Family,
     *,
+    collapse: bool = False,
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Sequence[Growth]:
@@ -62,11 +63,18 @@ def growths(
     table : Table
     family : Family
         Of which the transforms follow.
+    collapse : bool
+        Whether greedy BHC merges equal rows first, as in `bhc`.
     """
     greedy = Growth(
         "greedy tree",
         lambda family, alpha: bhc(
-            table, family, alpha=alpha, n_threads=n_threads, progress=progress
+            table,
+            family,
+            alpha=alpha,
+            collapse=collapse,
+            n_threads=n_threads,
+            progress=progress,
         ),
         follows=True,
     )

@@ -21,6 +21,7 @@ from bhclust.inference import Posterior, posterior
 from bhclust.options import (
     Progress,
     check_alpha,
+    check_bool,
     check_choice,
     check_count,
     check_progress,
@@ -64,6 +65,7 @@ def learn(
     alpha: float | None = None,
     tree: Tree | str = "auto",
     fixed: Collection[int] = (),
+    collapse: bool = False,
     max_rows: int = 2000,
     max_rounds: int = 6,
     max_regrafts: int = 200,
@@ -94,6 +96,8 @@ def learn(
         ``"auto"`` and ``"greedy"`` are refined.
     fixed : collection of int
         Columns whose blocks of a `Product` keep their hyperparameters.
+    collapse : bool
+        Greedy trees merge equal rows first, as in `bhc`.
     max_rows : int
         From a table with more rows so many are drawn to learn hyperparameters from; the trees of
         all rows are then grown once each, and hyperparameters fitted to the best.
@@ -137,7 +141,8 @@ def learn(
     start = resolve_family(family, X)
     check_memory(max_memory, "learn", start, table.n_rows, table.n_columns)
     concentration = None if alpha is None else check_alpha(alpha)
-    settings = _Settings(start, concentration, tuple(fixed), n_threads, progress)
+    collapse = check_bool("collapse", collapse)
+    settings = _Settings(start, concentration, tuple(fixed), collapse, n_threads, progress)
     run = _Run(table, settings)
     if not isinstance(tree, str) or "(" in tree:
         run.fit(as_tree(tree), "given tree", 1e-4)
@@ -163,6 +168,7 @@ class _Settings:
     family: Family
     alpha: float | None
     fixed: tuple[int, ...]
+    collapse: bool
     n_threads: int | None
     progress: Progress | None
 
@@ -263,6 +269,7 @@ class _Run:
             kind,
             self.table,
             self.settings.family,
+            collapse=self.settings.collapse,
             n_threads=self.settings.n_threads,
             progress=self.settings.progress,
         )

@@ -18,7 +18,7 @@ def objective_of(name: str, seed: int) -> tuple[HyperparameterVector, object]:
     case = random_case(name, 25, seed)
     table = as_table(case.cells)
     tree = bhclust.bhc(table, case.family)
-    run = _Run(table, _Settings(case.family, None, (), 1, None))
+    run = _Run(table, _Settings(case.family, None, (), False, 1, None))
     return run.vector, run._objective_on(tree)
 
 
