@@ -176,15 +176,15 @@ def checked_statistics(value: Any) -> Statistics:
     return value
 
 
-def family_for(X: Statistics, family: Any) -> Family:
+def family_for(X: Statistics, family: Any, *, argument: str = "X") -> Family:
     """The family to take statistics with: None is theirs, another must read them the same way."""
     if family is None:
         return X.family
     if isinstance(family, Family) and _shape(family) == _shape(X.family):
         return family
     raise ValueError(
-        f"family is {shown(family)}; X holds statistics made by {shown(X.family)}: give that, "
-        "None, or the same class with other hyperparameters (but for levels and r, with which "
+        f"family is {shown(family)}; {argument} holds statistics made by {shown(X.family)}: give "
+        "that, None, or the same class with other hyperparameters (but for levels and r, with which "
         "statistics are made)"
     )
 
