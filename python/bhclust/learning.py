@@ -27,6 +27,7 @@ from bhclust.options import (
     check_progress,
     check_seed,
     check_threads,
+    shown,
 )
 from bhclust.table import as_table, rows_of
 from bhclust.trees import as_tree
@@ -142,7 +143,8 @@ def learn(
     check_memory(max_memory, "learn", start, table.n_rows, table.n_columns)
     concentration = None if alpha is None else check_alpha(alpha)
     collapse = check_bool("collapse", collapse)
-    settings = _Settings(start, concentration, tuple(fixed), collapse, n_threads, progress)
+    kept = _columns(fixed, table.n_columns)
+    settings = _Settings(start, concentration, kept, collapse, n_threads, progress)
     run = _Run(table, settings)
     if not isinstance(tree, str) or "(" in tree:
         run.fit(as_tree(tree), "given tree", 1e-4)
@@ -288,6 +290,18 @@ class _Run:
             return found.log_evidence_bound + prior, gradient
 
         return objective
+
+
+def _columns(fixed: Any, n_columns: int) -> tuple[int, ...]:
+    """Numbers of columns."""
+    try:
+        columns = tuple(fixed)
+    except TypeError:
+        raise TypeError(f"fixed must be a list of column numbers, not {shown(fixed)}") from None
+    for i, column in enumerate(columns):
+        if check_count(f"fixed[{i}]", column, 0) >= n_columns:
+            raise ValueError(f"fixed[{i}] is {column}; the columns are 0 to {n_columns - 1}")
+    return columns
 
 
 def _minimiser() -> Callable[..., Any]:

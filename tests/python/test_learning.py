@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -244,3 +246,18 @@ def test_the_concentration_stays_below_a_quarter_of_the_rows() -> None:
     assert 1 < found.alpha < 10.001
     few = HyperparameterVector(found.family, 3.0, as_table(X[:4]), learn_alpha=True)
     assert few.upper[0] == few.start[0]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "error", "message"),
+    [
+        (3, TypeError, "fixed must be a list of column numbers, not 3"),
+        ("ab", TypeError, r"fixed\[0\] must be a whole number, not 'a'"),
+        ([0, 0.5], TypeError, r"fixed\[1\] must be a whole number, not 0.5"),
+        ([-1], ValueError, r"fixed\[0\] is -1; it must be at least 0"),
+        ([1, 2], ValueError, r"fixed\[1\] is 2; the columns are 0 to 1"),
+    ],
+)
+def test_columns_that_are_not_there_cannot_be_fixed(fixed: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        bhclust.learn(np.ones((5, 2)), "gaussian-diag", fixed=fixed)

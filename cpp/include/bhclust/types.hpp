@@ -142,11 +142,12 @@ class table_view {
     table_view made = *this;
     made.columns_ = columns;
     made.width_ = width;
+    made.grouped_ = true;
     return made;
   }
 
   [[nodiscard]] bool sparse() const noexcept { return indptr_ != nullptr; }
-  [[nodiscard]] bool grouped() const noexcept { return width_ > 0; }
+  [[nodiscard]] bool grouped() const noexcept { return grouped_; }
   /// Statistics a group; 0 in tables of rows.
   [[nodiscard]] index_t width() const noexcept { return width_; }
   [[nodiscard]] bool weighted() const noexcept { return weights_ != nullptr; }
@@ -175,6 +176,7 @@ class table_view {
   index_t columns_;
   index_t stride_ = 0;
   index_t width_ = 0;
+  bool grouped_ = false;
   const index_t* weights_ = nullptr;
 };
 

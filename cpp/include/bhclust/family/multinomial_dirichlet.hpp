@@ -6,6 +6,7 @@
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/possible.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/detail/table_with_totals.hpp>
 #include <bhclust/independent.hpp>
@@ -39,6 +40,10 @@ struct dirichlet_column {
   static void observe(double x, double* t) noexcept {
     t[0] += x;
     t[1] += log_gamma(x + 1.0);
+  }
+
+  [[nodiscard]] static bool possible(const double* t, index_t /*rows*/) noexcept {
+    return is_count(t[0], infinity);
   }
 
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
@@ -138,6 +143,10 @@ class multinomial_model {
   }
 
   [[nodiscard]] double log_marginal(const double* t) const { return factors_.log_marginal(t); }
+
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    return factors_.possible(t, rows);
+  }
 
   void prepare(index_t rows) { factors_.prepare(rows); }
 
