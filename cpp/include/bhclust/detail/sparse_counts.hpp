@@ -54,6 +54,13 @@ void for_each_column(const std::vector<count_cell>& a, const std::vector<count_c
   for (; q != b.end(); ++q) f(q->column, count_sums{}, q->sums);
 }
 
+/// The log marginal likelihood of sums in a column of the model.
+template <class Model>
+[[nodiscard]] double log_marginal_of(const Model& model, index_t column, const count_sums& sums) {
+  const double t[2] = {sums.count, sums.log_factorials};
+  return model.column(column).log_marginal(t);
+}
+
 [[nodiscard]] inline sparse_counts united(const sparse_counts& a, const sparse_counts& b) {
   sparse_counts made;
   made.cells.reserve(std::max(a.cells.size(), b.cells.size()));
