@@ -459,7 +459,7 @@ class BHC(_TreeClusterer):
         columns, or, ``"auto"``, the one of these with the highest evidence; for many rows by
         `bayes_kmeans_bhc` or `randomized_bhc`. Learned trees of ``"auto"`` and ``"greedy"`` are
         refined as well. RBHC is left out of ``"auto"`` where it is slow: beyond 2,000 rows, or with
-        many columns.
+        many columns; so are Ward's method and the refinement, as `bhclust.learn` says.
     hyperparameters : {"auto", "learn", "data"}
         ``"learn"``: learned from the evidence together with the tree (`bhclust.learn`, which needs
         SciPy). ``"data"``: as `from_data` gives them, or as they are. ``"auto"``: a Family, alone
