@@ -15,7 +15,7 @@ from bhclust._core import Family, Table, Tree
 from bhclust._memory import check_memory
 from bhclust.algorithms import refine
 from bhclust.families import resolve_family
-from bhclust.growth import GROWTHS, Growth, growths
+from bhclust.growth import GROWTHS, Growth, growths, is_vast
 from bhclust.hyperparameters import HyperparameterVector, Vector
 from bhclust.inference import Posterior, posterior
 from bhclust.options import (
@@ -82,7 +82,10 @@ def learn(
     a tree grown under a vague prior is a local optimum: by default the starts are greedy BHC, RBHC
     and Ward's trees of the raw and of the standardised columns, and the least concentration, from
     which one cluster can be found. What is returned is the best pair
-    of tree and hyperparameters seen; greedy and chosen trees are refined at the end.
+    of tree and hyperparameters seen; greedy and chosen trees are refined at the end. Vast tables
+    (more than 4,096 columns, of so many rows that rows² times columns is more than 5e9) are neither
+    refined nor given Ward's trees, and the concentrations of a multinomial are learned up to one
+    factor.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ def learn(
     max_rounds : int
         At most so many trees grown anew.
     max_regrafts : int
-        Budget of `refine` at the end; 0 for interchanges only.
+        Budget of `refine` at the end; 0 for interchanges only. Vast tables are not refined.
     random_state : int
         Seed of the draw of rows.
     n_threads : int, optional
@@ -158,7 +161,7 @@ def learn(
         run.fit_starts(tree)
     else:
         run.climb(tree, max_rounds)
-    if tree in ("auto", "greedy"):
+    if tree in ("auto", "greedy") and not is_vast(table):
         run.refine(max_regrafts)
     return run.best()
 
