@@ -189,7 +189,7 @@ TEST_CASE("shared columns: the tree of the plain store, for any number of thread
 
 TEST_CASE("shared columns: lists of clusters forget those that go") {
   detail::clusters_of_columns lists(4);
-  const auto counts = [](std::vector<std::uint32_t> columns) {
+  const auto counts = [](const std::vector<std::uint32_t>& columns) {
     detail::sparse_counts made;
     for (const auto j : columns) made.cells.push_back({j, {2.0, 0.0}});
     return made;
