@@ -262,6 +262,22 @@ TEST_CASE("ward: the tree does not depend on the number of threads") {
   }
 }
 
+TEST_CASE("ward: bytes, of all rows or region by region, change nothing") {
+  for (const shape kind : all_shapes) {
+    CAPTURE(static_cast<int>(kind));
+    const auto X = make(kind, 2200, 7, 11);
+    const auto flat = ward(X, {4, 0.0, 0.0});
+    const auto boxes = ward(X, {4, 0.0, 2.0}, infinite, 2);
+    CHECK(boxes.children() == flat.children());
+    CHECK(boxes.cost() == flat.cost());
+    if (with_ties(kind)) continue;
+    const double tolerance = kind == shape::offset || kind == shape::outlier ? 1e-7 : 1e-11;
+    const auto chain =
+        relaxed_bhc(X.view(), NormalKnownVariance{}, by(relaxed_method::nn_chain)).cost();
+    CHECK(differences(flat.cost(), sorted(chain), tolerance) == 0);
+  }
+}
+
 TEST_CASE("ward: equal rows are one tree at no cost, the two oldest nodes first") {
   const table X({5.0, 1.0, 5.0, -0.0, 5.0, 1.0, 5.0, 5.0, 0.0}, 1);
   const auto t = relaxed_bhc(X.view(), NormalKnownVariance{}, by(relaxed_method::rounds));

@@ -1,5 +1,5 @@
 /// @file
-/// Clusters in bytes: which of many may be near, where boxes exclude hardly any.
+/// Clusters in bytes: which of many may be near, where boxes exclude few.
 #pragma once
 
 #include <bhclust/detail/parallel.hpp>
@@ -16,13 +16,16 @@
 
 namespace bhclust::detail {
 
-/// Slots in panels of 48, means rounded to whole multiples of a unit that one signed byte holds.
-/// Rounded points x, y of squared length below 2^15 have a dot product of 16 bits, which may be
-/// summed modulo 2^16, and what each is off by is known: |x - y| is at least |x̂ - ŷ| - e_x - e_y.
+/// Slots in panels of 48, means counted from an origin that neighbouring panels, a region, have in
+/// common, and rounded to whole multiples of the region's unit that one signed byte holds. What
+/// lies farther out than bytes hold is moved to their edge first, by moves that bring no two points
+/// farther apart: into a cube, then straight towards the origin into a ball. Rounded points x, y of
+/// squared length below 2^15 have a dot product of 16 bits, which may be summed modulo 2^16, and
+/// what each is off by is known: |x - y| is at least |x̂ - ŷ| - e_x - e_y.
 /// So a cluster of cost B or less has
 ///     x̂ ŷ >= |x̂|²/2 + |ŷ|²/2 - B (1/n_x + 1/n_y)/2 - k/2,  k = 2 r e + e²,
 /// with e the largest e_x + e_y and r the largest distance that B allows. Whole numbers: every
-/// instruction set lets the same clusters pass. Points that bytes do not hold always pass.
+/// instruction set lets the same clusters pass. Points that are off by more than most always pass.
 template <class Clusters>
 class byte_panels {
  public:
@@ -34,65 +37,87 @@ class byte_panels {
       : clusters_(clusters),
         d_(clusters.columns()),
         pairs_((d_ + 1) / 2),
-        allowed_(allowed_error(d_)) {}
+        allowed_(allowed_error(d_)),
+        longest_(std::sqrt(longest_square) - 0.5 * std::sqrt(static_cast<double>(d_)) - 1e-3) {}
 
   /// Whether rounded points of so many columns are of use.
   [[nodiscard]] static bool takes(index_t columns) noexcept {
     return multiplies_bytes && columns >= 4 && columns <= 4096;
   }
 
-  [[nodiscard]] bool empty() const noexcept { return half_square_.empty(); }
   void clear() {
     code_ = {};
     half_square_ = {};
     share_ = {};
-    square_ = {};
-    error_ = {};
+    region_of_ = {};
+    region_ = {};
+    origin_ = {};
   }
 
-  /// All slots anew, in a unit that suits nearly all of them.
-  void rebuild(thread_team& team, progress_meter& progress) {
+  /// All slots anew. Regions begin with these panels, ascending from 0.
+  void rebuild(const std::vector<index_t>& begins, thread_team& team, progress_meter& progress) {
     const index_t panels = (clusters_.slots() + width - 1) / width;
     code_.resize(at(panels * pairs_ * 2 * width));
     half_square_.resize(at(panels * width));
     share_.resize(half_square_.size());
-    square_.resize(half_square_.size());
-    error_.resize(half_square_.size());
-    choose_unit(team, progress);
-    share_chunks(team, progress, panels, [&](index_t p) { refresh(p); });
+    const auto regions = static_cast<index_t>(begins.size());
+    // queries come from beside a region, too
+    room_ = regions == 1 ? 1.0 : 0.7;
+    region_of_.resize(at(panels));
+    region_.resize(begins.size());
+    origin_.resize(at(regions * d_));
+    team.run(
+        regions,
+        [&](int, index_t r) {
+          const index_t end = r + 1 < regions ? begins[at(r + 1)] : panels;
+          measure(r, begins[at(r)], end);
+          for (index_t p = begins[at(r)]; p < end; ++p) {
+            region_of_[at(p)] = static_cast<ward_id>(r);
+            refresh(p);
+          }
+        },
+        [&] { progress.tick(); });
   }
+
+  [[nodiscard]] index_t region_of(index_t panel) const noexcept { return region_of_[at(panel)]; }
 
   /// One panel after a change.
   void refresh(index_t panel) {
     for (index_t s = panel * width; s < (panel + 1) * width; ++s) encode(s);
   }
 
-  /// Clusters whose neighbours are sought.
+  struct region {
+    double per_unit = 1.0;
+    double inverse_most = 0.0;  ///< the largest 1/n
+  };
+
+  /// A cluster whose neighbours are sought, as a region sees it.
   class query {
    public:
-    /// Copies the codes of a slot to `codes`, 4 bytes for every 2 columns.
-    void load(const byte_panels& panels, index_t slot, std::int8_t* codes) {
+    /// Writes the codes of a slot's mean to `codes`, 4 bytes for every 2 columns.
+    void load(const byte_panels& panels, index_t region, index_t slot, std::int8_t* codes) {
+      const double* x = panels.clusters_.mean(slot);
+      const double* origin = panels.origin_.data() + region * panels.d_;
+      region_ = &panels.region_[at(region)];
       double sum = 0.0;
-      const std::uint8_t* from = panels.codes_of(slot);
-      for (index_t p = 0; p < panels.pairs_; ++p, from += 2 * width, codes += 4) {
-        for (index_t k = 0; k < 4; ++k) {
-          codes[k] = static_cast<std::int8_t>(from[k % 2] - middle);
-        }
-        sum += codes[0] + codes[1];
-      }
+      const rounded of = panels.round(x, origin, region_->per_unit, [&](index_t j, double code) {
+        std::int8_t* to = codes + j / 2 * 4 + j % 2;
+        to[0] = to[2] = static_cast<std::int8_t>(code);
+        sum += code;
+      });
       // codes of candidates are counted from -middle
       shift_ = static_cast<std::uint16_t>(static_cast<std::int32_t>(sum) * middle);
-      square_ = panels.square_[at(slot)];
-      error_ = static_cast<double>(panels.error_[at(slot)]) + panels.allowed_;
+      square_ = of.square;
+      error_ = of.error + panels.allowed_;
       inverse_ = 1.0 / panels.clusters_.size(slot);
     }
 
     /// Lets pass what costs so much or less.
-    void limit(const byte_panels& panels, double cost) noexcept {
+    void limit(double cost) noexcept {
       constexpr double slack = 1.0 + 1e-6;
-      const double scaled = cost * panels.per_square_unit_ * slack;
-      const double slope = scaled * panels.inverse_most_ * (1.0 + 0x1p-13);
-      const double reach = std::sqrt(scaled * (inverse_ + panels.inverse_most_)) * slack;
+      const double scaled = cost * region_->per_unit * region_->per_unit * slack;
+      const double slope = scaled * region_->inverse_most * (1.0 + 0x1p-13);
+      const double reach = std::sqrt(scaled * (inverse_ + region_->inverse_most)) * slack;
       const double extra = error_ * (2.0 * reach + error_) * slack;
       const double base = 0.5 * (square_ - scaled * inverse_ - extra) - 4.0;
       all_ = !(slope < 32766.0 && base > -32768.0);
@@ -113,6 +138,7 @@ class byte_panels {
     }
 
    private:
+    const region* region_ = nullptr;
     double square_ = 0.0, error_ = 0.0, inverse_ = 0.0;
     std::uint16_t shift_ = 0;
     std::int16_t base_ = 0, slope_ = 0;
@@ -128,11 +154,15 @@ class byte_panels {
   [[nodiscard]] index_t bytes_a_query() const noexcept { return 4 * pairs_; }
 
  private:
-  friend class query;
   /// Two products of a candidate's code, in 0 … 2 middle, with a query's, in ± middle, fit into 16
   /// bits with a sign.
   static constexpr std::int32_t middle = 90;
   static constexpr double longest_square = 32767.0;
+
+  struct rounded {
+    double square;  ///< of its length
+    double error;   ///< rounding is off by this at most
+  };
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
 
@@ -142,72 +172,105 @@ class byte_panels {
     return std::sqrt(columns / 12.0 + 4.0 * std::sqrt(columns / 180.0));
   }
 
-  template <class Work>
-  static void share_chunks(thread_team& team, progress_meter& progress, index_t count,
-                           const Work& work) {
-    constexpr index_t some = 64;
-    team.run((count + some - 1) / some,
-             [&](int, index_t c) {
-               for (index_t i = c * some; i < std::min(count, (c + 1) * some); ++i) work(i);
-             },
-             [&] { progress.tick(); });
-  }
-
   [[nodiscard]] const std::uint8_t* codes_of(index_t slot) const noexcept {
     return code_.data() + slot / width * pairs_ * 2 * width + slot % width * 2;
   }
 
-  /// Nearly all points are shorter, and have smaller coordinates, than bytes hold.
-  void choose_unit(thread_team& team, progress_meter& progress) {
-    std::vector<double> need(at(clusters_.slots()), -1.0);
-    const double longest = std::sqrt(longest_square) - allowed_ - 1.0;
-    share_chunks(team, progress, clusters_.slots(), [&](index_t s) {
-      if (!clusters_.occupied(s)) return;
+  /// Gives put(column, code) what a point is rounded to.
+  template <class Put>
+  [[nodiscard]] rounded round(const double* x, const double* origin, double per_unit,
+                              const Put& put) const {
+    double square = 0.0;
+    for (index_t j = 0; j < d_; ++j) {
+      const double is = in_cube((x[j] - origin[j]) * per_unit);
+      square += is * is;
+    }
+    const double scale = square <= longest_ * longest_ ? 1.0 : longest_ / std::sqrt(square);
+    double off = 0.0;
+    square = 0.0;
+    for (index_t j = 0; j < d_; ++j) {
+      const double is = in_cube((x[j] - origin[j]) * per_unit) * scale;
+      const double code = std::nearbyint(is);
+      off += (is - code) * (is - code);
+      square += code * code;
+      put(j, code);
+    }
+    return {square, std::sqrt(off) * (1.0 + 1e-6) + 1e-6};
+  }
+  [[nodiscard]] static double in_cube(double x) noexcept {
+    return std::clamp(x, -1.0 * middle, 1.0 * middle);
+  }
+
+  /// Origin and unit of a region of panels, such that most of its points are shorter, and have
+  /// smaller coordinates, than bytes hold.
+  void measure(index_t which, index_t first_panel, index_t end_panel) {
+    region& to = region_[at(which)];
+    to = {};
+    centre(which, first_panel, end_panel);
+    const double* origin = origin_.data() + which * d_;
+    std::vector<double> need;
+    const index_t end = std::min(end_panel * width, clusters_.slots());
+    for (index_t s = first_panel * width; s < end; ++s) {
+      if (!clusters_.occupied(s)) continue;
       const double* x = clusters_.mean(s);
       double square = 0.0;
       double most = 0.0;
       for (index_t j = 0; j < d_; ++j) {
-        square += x[j] * x[j];
-        most = std::max(most, std::fabs(x[j]));
+        const double is = x[j] - origin[j];
+        square += is * is;
+        most = std::max(most, std::fabs(is));
       }
-      need[at(s)] = std::max(std::sqrt(square) / longest, most / (middle - 1.0));
-    });
-    inverse_most_ = 0.0;
-    for (index_t s = 0; s < clusters_.slots(); ++s) {
-      if (clusters_.occupied(s)) inverse_most_ = std::max(inverse_most_, 1.0 / clusters_.size(s));
+      need.push_back(std::max(std::sqrt(square) / longest_, most / (middle - 1.0)) / room_);
+      to.inverse_most = std::max(to.inverse_most, 1.0 / clusters_.size(s));
     }
-    need.erase(std::remove(need.begin(), need.end(), -1.0), need.end());
-    const auto most =
-        need.begin() + static_cast<std::ptrdiff_t>(need.size() - need.size() / 32 - 1);
+    if (need.empty()) return;
+    const auto most = need.begin() + static_cast<std::ptrdiff_t>(need.size() - need.size() / 4 - 1);
     std::nth_element(need.begin(), most, need.end());
     const double largest = *std::max_element(most, need.end());
-    unit_ = std::max(std::min(largest, 1.25 * *most), 1e-100);
-    per_square_unit_ = 1.0 / (unit_ * unit_);
+    to.per_unit = 1.0 / std::max(std::min(largest, 1.25 * *most), 1e-100);
   }
 
-  /// What bytes do not hold is 0, which passes every test against -2^15 and less.
-  void encode(index_t slot) noexcept {
+  /// The median of a point of each panel, column by column: a single wild point does not move it.
+  void centre(index_t which, index_t first_panel, index_t end_panel) {
+    std::vector<index_t> some;
+    for (index_t p = first_panel; p < end_panel; ++p) {
+      const index_t end = std::min((p + 1) * width, clusters_.slots());
+      for (index_t s = p * width; s < end; ++s) {
+        if (!clusters_.occupied(s)) continue;
+        some.push_back(s);
+        break;
+      }
+    }
+    std::vector<double> x(some.size());
+    for (index_t j = 0; j < d_; ++j) {
+      for (std::size_t i = 0; i < some.size(); ++i) x[i] = clusters_.mean(some[i])[j];
+      const auto half = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
+      std::nth_element(x.begin(), half, x.end());
+      origin_[at(which * d_ + j)] = x.empty() ? 0.0 : *half;
+    }
+  }
+
+  /// What is rounded too far is 0, which passes every test against -2^15 and less.
+  void encode(index_t slot) {
     auto* to = code_.data() + (codes_of(slot) - code_.data());
     const auto i = at(slot);
-    const bool there = slot < clusters_.slots() && clusters_.occupied(slot);
-    const double per_unit = 1.0 / unit_;
-    double off = 0.0;
-    double square = 0.0;
-    for (index_t j = 0; j < 2 * pairs_; ++j) {
-      const double x = there && j < d_ ? clusters_.mean(slot)[j] * per_unit : 0.0;
-      const double code = std::nearbyint(std::clamp(x, -1.0 * middle, 1.0 * middle));
-      to[j / 2 * 2 * width + j % 2] =
-          static_cast<std::uint8_t>(static_cast<std::int32_t>(code) + middle);
-      off += (x - code) * (x - code);
-      square += code * code;
-    }
-    const double error = std::sqrt(off) * (1.0 + 1e-6) + 1e-6;
-    const bool held = error <= allowed_ && square <= longest_square;
-    if (!held) {
+    const auto clear = [&] {
       for (index_t j = 0; j < 2 * pairs_; ++j) to[j / 2 * 2 * width + j % 2] = middle;
+    };
+    const bool there = slot < clusters_.slots() && clusters_.occupied(slot);
+    const index_t which = region_of(slot / width);
+    const region& of = region_[at(which)];
+    if (!there || d_ % 2 != 0) clear();
+    rounded is{0.0, 0.0};
+    if (there) {
+      is = round(clusters_.mean(slot), origin_.data() + which * d_, of.per_unit,
+                 [&](index_t j, double code) {
+                   to[j / 2 * 2 * width + j % 2] =
+                       static_cast<std::uint8_t>(static_cast<std::int32_t>(code) + middle);
+                 });
     }
-    error_[i] = static_cast<float>(held ? error * (1.0 + 1e-6) : 1e10);
-    square_[i] = static_cast<float>(square);
+    const bool held = is.error <= allowed_;
+    if (!held) clear();
     if (!there) {
       half_square_[i] = 32767;
       share_[i] = 0;
@@ -215,20 +278,23 @@ class byte_panels {
       half_square_[i] = -32768;
       share_[i] = 32767;
     } else {
-      half_square_[i] = static_cast<std::int16_t>(std::floor(0.5 * square));
+      half_square_[i] = static_cast<std::int16_t>(std::floor(0.5 * is.square));
       share_[i] = static_cast<std::int16_t>(
-          std::min(32767.0, std::ceil(32768.0 / (clusters_.size(slot) * inverse_most_))));
+          std::min(32767.0, std::ceil(32768.0 / (clusters_.size(slot) * of.inverse_most))));
     }
   }
 
   const Clusters& clusters_;
   index_t d_, pairs_;
   double allowed_;
-  double unit_ = 1.0, per_square_unit_ = 1.0, inverse_most_ = 1.0;
+  double longest_;     ///< rounding makes no point of this length too long
+  double room_ = 1.0;  ///< the share of what bytes hold that most of a region's points fill
   std::vector<std::uint8_t> code_;         ///< a panel: for every 2 columns 48 pairs
   std::vector<std::int16_t> half_square_;  ///< |ŷ|²/2; 32767 where there is no cluster
   std::vector<std::int16_t> share_;        ///< 2^15 of 1/n over the largest 1/n
-  std::vector<float> square_, error_;      ///< |ŷ|² and |y - ŷ|
+  std::vector<ward_id> region_of_;         ///< of a panel
+  std::vector<region> region_;
+  std::vector<double> origin_;  ///< d a region
 };
 
 }  // namespace bhclust::detail

@@ -18,8 +18,15 @@
 
 namespace bhclust::detail {
 
+/// So many panels are looked at together.
+inline constexpr index_t panels_together = 8;
+
 /// Where a run of `panels` panels is split in two; both the order and the tree over it follow it.
-[[nodiscard]] inline index_t left_panels(index_t panels) noexcept { return (panels + 1) / 2; }
+/// Runs of more than 8 are split so that all of the tree's leaves but the last have 8.
+[[nodiscard]] inline index_t left_panels(index_t panels) noexcept {
+  if (panels <= panels_together) return (panels + 1) / 2;
+  return std::max<index_t>(1, (panels + panels_together) / (2 * panels_together)) * panels_together;
+}
 
 /// The k-d order of all slots: halves at the median of the widest column, again and again, down to
 /// panels of `width` slots of which all but the last are full. O(n log n), the same for any number

@@ -58,11 +58,14 @@ class kd_panels {
   static constexpr std::size_t vectors = width / vector_width;
   /// Bit v of word l: lane l of vector v.
   using pass_bits = std::array<std::uint32_t, vector_width>;
+  static constexpr index_t panels_a_region = 16;
+  static constexpr index_t together = panels_together;
 
  public:
   explicit kd_panels(const Clusters& clusters)
       : clusters_(clusters),
         d_(clusters.columns()),
+        box_slack_((1.0 + 1.0 / 1024.0) * (1.0 + 0x1p-21 * static_cast<double>(d_ + 8))),
         slack_((1.0 + 1.0 / 64.0) * (1.0 + 0x1p-21 * static_cast<double>(d_ + 8))),
         bytes_(clusters) {}
 
@@ -73,22 +76,28 @@ class kd_panels {
   void rebuild(thread_team& team, progress_meter& progress) {
     const index_t count = (clusters_.slots() + width - 1) / width;
     if (count != panels()) lay_out(count);
-    constexpr index_t share = 64;
-    team.run((count + share - 1) / share,
+    constexpr index_t share = 8;
+    const index_t leaves = blocks();
+    team.run((leaves + share - 1) / share,
              [&](int, index_t c) {
-               for (index_t p = c * share; p < std::min(count, (c + 1) * share); ++p) fill(p);
+               for (index_t k = c * share; k < std::min(leaves, (c + 1) * share); ++k) {
+                 for (index_t p = k * together; p < last_of(k); ++p) fill(p);
+                 put_together(k);
+               }
              },
              [&] { progress.tick(); });
     for (index_t b = boxes() - 1; b >= 0; --b) enclose(b);
     smallest_inverse_ = *std::min_element(inverse_least_.begin(), inverse_least_.end());
-    if (with_bytes_) bytes_.rebuild(team, progress);
+    if (with_bytes_) fill_bytes(team, progress);
   }
 
-  /// From now on panels are kept in bytes as well, for flat searches, or no longer.
-  void use_bytes(bool use, thread_team& team, progress_meter& progress) {
+  /// From now on panels are kept in bytes as well, or no longer. `flat`: for searches that look
+  /// into all of them.
+  void use_bytes(bool use, bool flat, thread_team& team, progress_meter& progress) {
     with_bytes_ = Clusters::is_ward && use && bytes::takes(d_);
+    one_region_ = flat;
     bytes_.clear();
-    if (with_bytes_) bytes_.rebuild(team, progress);
+    if (with_bytes_) fill_bytes(team, progress);
   }
   [[nodiscard]] bool with_bytes() const noexcept { return with_bytes_; }
 
@@ -96,12 +105,13 @@ class kd_panels {
   void refresh(index_t slot) {
     const index_t panel = panel_of(slot);
     fill(panel);
+    put_together(panel / together);
     smallest_inverse_ = std::min(smallest_inverse_, inverse_least_[at(panel)]);
     if (with_bytes_) bytes_.refresh(panel);
     path_.clear();
     index_t first = 0;
     index_t count = panels();
-    for (index_t b = 0; count > 1;) {
+    for (index_t b = 0; count > together;) {
       path_.push_back(b);
       const index_t left = left_panels(count);
       const bool right = panel >= first + left;
@@ -143,6 +153,7 @@ class kd_panels {
       for (index_t j = 0; j < index_.d_; ++j) to[j * lanes::count] = mean[j];
       inverse_[at(count_)] = 1.0 / index_.clusters_.size(slot);
       bound_[at(count_)] = known.beyond();
+      region_[at(count_)] = -1;
       if constexpr (!Clusters::is_ward) {
         index_.clusters_.load(screened_[at(count_)], slot);
         weigh(count_);
@@ -161,13 +172,12 @@ class kd_panels {
       for (const auto& own : own_) scan(own.panel, own.queries);
       std::uint64_t all = 0;
       for (const auto& own : own_) all |= own.queries;
-      if (flat && index_.with_bytes_) {
-        scan_bytes(all);
-      } else if (flat) {
-        for (index_t p = 0; p < index_.panels(); ++p) scan(p, others(p, all));
+      if (flat) {
+        for (index_t p = 0; p < index_.panels(); ++p) visit_panel(p, others(p, all));
       } else {
         descend(all);
       }
+      score_waiting();
       return scanned_;
     }
 
@@ -192,6 +202,9 @@ class kd_panels {
     };
     /// Bits of a mask.
     static constexpr index_t most = 64;
+    static constexpr double slightly_more = 1.0 + 0x1p-20;
+    /// So many candidates wait until their means have come from memory.
+    static constexpr index_t enough = 16;
 
     /// Those of the queries that are not from the panel.
     [[nodiscard]] std::uint64_t others(index_t panel, std::uint64_t queries) const noexcept {
@@ -220,7 +233,7 @@ class kd_panels {
         if (queries == 0) continue;
         const index_t right = index_.right_[at(next.box)];
         if (right < 0) {
-          scan(-1 - right, others(-1 - right, queries));
+          visit_block(-1 - right, queries);
           continue;
         }
         const index_t left = next.box + 1;
@@ -288,38 +301,70 @@ class kd_panels {
       return codes_.data() + i * index_.bytes_.bytes_a_query();
     }
 
-    /// All panels for all queries, a few at a time.
-    void scan_bytes(std::uint64_t all) {
-      for (index_t i = 0; i < count_; ++i) {
-        coded_[at(i)].load(index_.bytes_, slot(i), codes_of(i));
-        coded_[at(i)].limit(index_.bytes_, query_[at(i)].list.beyond());
-      }
-      for (index_t p = 0; p < index_.panels(); ++p) {
-        std::uint64_t in_floats = 0;
-        std::array<index_t, static_cast<std::size_t>(bytes::together)> asked{};
-        index_t n = 0;
-        for (std::uint64_t rest = others(p, all); rest != 0; rest &= rest - 1) {
-          const index_t i = lowest_bit(rest);
-          if (coded_[at(i)].takes_all()) {
-            in_floats |= rest & ~(rest - 1);
-            continue;
-          }
-          asked[at(n++)] = i;
-          if (n == bytes::together) {
-            ask_bytes(p, asked.data(), n);
-            n = 0;
-          }
-        }
-        if (n > 0) ask_bytes(p, asked.data(), n);
-        if (waits_ > most / 2) score_waiting();
-        if (in_floats == 0) continue;
-        scan(p, in_floats);
-        for (; in_floats != 0; in_floats &= in_floats - 1) {
-          const index_t i = lowest_bit(in_floats);
-          coded_[at(i)].limit(index_.bytes_, query_[at(i)].list.beyond());
+    /// The panels of a leaf, for those of the queries that may have a neighbour there.
+    void visit_block(index_t block, std::uint64_t queries) {
+      std::array<std::uint64_t, static_cast<std::size_t>(together)> of_panel{};
+      for (; queries != 0; queries &= queries - 1) {
+        const index_t i = lowest_bit(queries);
+        const std::uint64_t own = queries & ~(queries - 1);
+        for (std::uint32_t bits = near_panels(i, block); bits != 0; bits &= bits - 1) {
+          of_panel[at(lowest_bit(bits))] |= own;
         }
       }
-      score_waiting();
+      const index_t first = block * together;
+      for (index_t p = first; p < index_.last_of(block); ++p) {
+        const std::uint64_t asked = others(p, of_panel[at(p - first)]);
+        if (asked != 0) visit_panel(p, asked);
+      }
+    }
+
+    /// Which of a leaf's panels may have a neighbour of a query.
+    [[nodiscard]] std::uint32_t near_panels(index_t i, index_t block) noexcept {
+      const index_t d = index_.d_;
+      const double* x = index_.clusters_.mean(slot(i));
+      const double* centre = index_.block_centre_.data() + block * d;
+      for (index_t j = 0; j < d; ++j) q_[at(j)] = static_cast<float>(x[j] - centre[j]);
+      const auto most_of = static_cast<float>(bound_[at(i)] * slightly_more);
+      const float* weights = Clusters::is_ward ? nullptr : weight_of_.data() + i * d;
+      return index_.boxes_at_most(block, q_.data(), weights, most_of,
+                                  static_cast<float>(inverse_[at(i)]));
+    }
+
+    void visit_panel(index_t panel, std::uint64_t queries) {
+      if (index_.with_bytes_) {
+        scan_bytes(panel, queries);
+      } else {
+        scan(panel, queries);
+      }
+    }
+
+    /// A panel for some queries, a few at a time; those that bytes can't help go the long way.
+    void scan_bytes(index_t panel, std::uint64_t queries) {
+      const index_t region = index_.bytes_.region_of(panel);
+      std::array<index_t, static_cast<std::size_t>(bytes::together)> asked{};
+      index_t n = 0;
+      for (; queries != 0; queries &= queries - 1) {
+        const index_t i = lowest_bit(queries);
+        if (region_[at(i)] != region) enter(i, region);
+        if (coded_[at(i)].takes_all()) {
+          scan(panel, queries & ~(queries - 1));
+          coded_[at(i)].limit(query_[at(i)].list.beyond());
+          continue;
+        }
+        asked[at(n++)] = i;
+        if (n == bytes::together) {
+          ask_bytes(panel, asked.data(), n);
+          n = 0;
+        }
+      }
+      if (n > 0) ask_bytes(panel, asked.data(), n);
+      if (waits_ > enough) score_waiting();
+    }
+
+    void enter(index_t i, index_t region) {
+      coded_[at(i)].load(index_.bytes_, region, slot(i), codes_of(i));
+      coded_[at(i)].limit(query_[at(i)].list.beyond());
+      region_[at(i)] = region;
     }
 
     void ask_bytes(index_t panel, const index_t* asked, index_t n) {
@@ -360,7 +405,9 @@ class kd_panels {
           ward_neighbour near{0.0, static_cast<ward_id>(slot)};
           score_screened(i, &near, 1);
         }
-        if (q.list.beyond() < before) coded_[at(i)].limit(index_.bytes_, q.list.beyond());
+        if (!(q.list.beyond() < before)) continue;
+        bound_[at(i)] = q.list.beyond();
+        coded_[at(i)].limit(q.list.beyond());
       }
       waits_ = 0;
     }
@@ -450,6 +497,7 @@ class kd_panels {
     std::array<query, static_cast<std::size_t>(most)> query_{};
     std::array<double, static_cast<std::size_t>(most)> inverse_{}, bound_{};
     std::array<typename bytes::query, static_cast<std::size_t>(most)> coded_{};
+    std::array<index_t, static_cast<std::size_t>(most)> region_{};  ///< that coded_ is for
     std::array<pending, static_cast<std::size_t>(most)> waiting_{};
     std::vector<home> own_;
     std::vector<double> x_;
@@ -467,37 +515,60 @@ class kd_panels {
   [[nodiscard]] static constexpr std::size_t at(index_t i) noexcept {
     return static_cast<std::size_t>(i);
   }
+  /// Leaves of the tree.
+  [[nodiscard]] index_t blocks() const noexcept { return static_cast<index_t>(leaf_.size()); }
+  [[nodiscard]] index_t last_of(index_t block) const noexcept {
+    return std::min(panels(), (block + 1) * together);
+  }
   [[nodiscard]] index_t boxes() const noexcept { return static_cast<index_t>(right_.size()); }
   [[nodiscard]] const double* low(index_t box) const noexcept { return box_.data() + 2 * box * d_; }
 
-  /// The tree over the panels in preorder: a box, all of its left half, all of its right half.
+  void fill_bytes(thread_team& team, progress_meter& progress) {
+    bytes_.rebuild(one_region_ ? std::vector<index_t>{0} : region_begins_, team, progress);
+  }
+
+  /// The tree over 8 panels at a time in preorder: a box, all of its left half, all of its right
+  /// half.
   void lay_out(index_t count) {
+    const index_t leaves = (count + together - 1) / together;
     centre_.resize(at(count * d_));
     margin_.resize(at(count));
     inverse_least_.resize(at(count));
+    panel_inverse_.resize(at(count));
+    panel_box_.resize(at(2 * count * d_));
+    block_centre_.resize(at(leaves * d_));
+    block_margin_.resize(at(leaves));
+    block_inverse_.resize(leaves * together);
+    block_box_.resize(2 * leaves * together * d_);
     coordinate_.resize(count * d_ * width);
     inverse_size_.resize(count * width);
-    right_.resize(at(std::max<index_t>(2 * count - 1, 0)));
+    right_.resize(at(std::max<index_t>(2 * leaves - 1, 0)));
     inverse_most_.resize(right_.size());
     box_.resize(right_.size() * at(2 * d_));
     struct run {
       index_t box, first, count;
+      bool in_region;
     };
     std::vector<run> open;
-    if (count > 0) open.push_back({0, 0, count});
+    region_begins_.clear();
+    if (count > 0) open.push_back({0, 0, count, false});
     while (!open.empty()) {
-      const run r = open.back();
+      run r = open.back();
       open.pop_back();
-      if (r.count == 1) {
-        right_[at(r.box)] = -1 - r.first;
+      if (!r.in_region && r.count <= panels_a_region) {
+        region_begins_.push_back(r.first);
+        r.in_region = true;
+      }
+      if (r.count <= together) {
+        right_[at(r.box)] = -1 - r.first / together;
         continue;
       }
       const index_t left = left_panels(r.count);
-      right_[at(r.box)] = r.box + 2 * left;
-      open.push_back({right_[at(r.box)], r.first + left, r.count - left});
-      open.push_back({r.box + 1, r.first, left});
+      right_[at(r.box)] = r.box + left / together * 2;
+      open.push_back({right_[at(r.box)], r.first + left, r.count - left, r.in_region});
+      open.push_back({r.box + 1, r.first, left, r.in_region});
     }
-    leaf_.resize(at(count));
+    leaf_.resize(at(leaves));
     for (index_t b = 0; b < boxes(); ++b) {
       if (right_[at(b)] < 0) leaf_[at(-1 - right_[at(b)])] = b;
     }
@@ -507,11 +578,10 @@ class kd_panels {
   void fill(index_t panel) {
     const index_t begin = panel * width;
     const index_t end = std::min(begin + width, clusters_.slots());
-    const index_t box = leaf_[at(panel)];
-    bound_panel(box, begin, end);
-    double* low = box_.data() + 2 * box * d_;
+    bound_panel(panel, begin, end);
+    const double* low = panel_box_.data() + 2 * panel * d_;
     double* centre = centre_.data() + panel * d_;
-    const bool any = inverse_most_[at(box)] > 0.0;
+    const bool any = panel_inverse_[at(panel)] > 0.0;
     double radius = 0.0;
     for (index_t j = 0; j < d_; ++j) {
       centre[j] = any ? 0.5 * (low[j] + low[d_ + j]) : 0.0;
@@ -525,9 +595,9 @@ class kd_panels {
     for (index_t s = begin; s < begin + width; ++s) place(panel, s, end, centre);
   }
 
-  void bound_panel(index_t box, index_t begin, index_t end) {
+  void bound_panel(index_t panel, index_t begin, index_t end) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
-    double* low = box_.data() + 2 * box * d_;
+    double* low = panel_box_.data() + 2 * panel * d_;
     double* high = low + d_;
     std::fill_n(low, d_, infinite);
     std::fill_n(high, d_, -infinite);
@@ -543,8 +613,97 @@ class kd_panels {
       most = std::max(most, 1.0 / clusters_.size(s));
       least = std::min(least, 1.0 / clusters_.size(s));
     }
+    panel_inverse_[at(panel)] = most;
+    inverse_least_[at(panel)] = least;
+  }
+
+  /// The box around a leaf's panels, and their own boxes in float32, counted from its centre.
+  void put_together(index_t block) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    const index_t box = leaf_[at(block)];
+    const index_t first = block * together;
+    double* low = box_.data() + 2 * box * d_;
+    std::fill_n(low, d_, infinite);
+    std::fill_n(low + d_, d_, -infinite);
+    double most = -infinite;
+    for (index_t p = first; p < last_of(block); ++p) {
+      const double* own = panel_box_.data() + 2 * p * d_;
+      for (index_t j = 0; j < d_; ++j) {
+        low[j] = std::min(low[j], own[j]);
+        low[d_ + j] = std::max(low[d_ + j], own[d_ + j]);
+      }
+      most = std::max(most, panel_inverse_[at(p)]);
+    }
     inverse_most_[at(box)] = most;
-    inverse_least_[at(begin / width)] = least;
+    double* centre = block_centre_.data() + block * d_;
+    double radius = 0.0;
+    for (index_t j = 0; j < d_; ++j) {
+      centre[j] = most > 0.0 ? 0.5 * (low[j] + low[d_ + j]) : 0.0;
+      const double half = most > 0.0 ? std::max(low[d_ + j] - centre[j], centre[j] - low[j]) : 0.0;
+      radius += half * half;
+    }
+    // Ends and queries are off by 2^-24 of themselves, in all by 2^-22 of the radius and of the
+    // distance; squared, times 1025 for the share of 1/1024 in the slack of the limit.
+    block_margin_[at(block)] =
+        static_cast<float>(2.0 * (radius * 0x1p-44 * 1100.0 + clusters_.rounding()) + 1e-36);
+    for (index_t k = 0; k < together; ++k) place_box(block, k, centre);
+  }
+
+  void place_box(index_t block, index_t k, const double* centre) {
+    constexpr float infinite = std::numeric_limits<float>::infinity();
+    const index_t panel = block * together + k;
+    float* to = block_box_.data() + 2 * block * together * d_ + k;
+    const bool any = panel < panels() && panel_inverse_[at(panel)] > 0.0;
+    const double* low = any ? panel_box_.data() + 2 * panel * d_ : nullptr;
+    for (index_t j = 0; j < d_; ++j, to += 2 * together) {
+      to[0] = any ? static_cast<float>(low[j] - centre[j]) : infinite;
+      to[together] = any ? static_cast<float>(low[d_ + j] - centre[j]) : -infinite;
+    }
+    block_inverse_.data()[panel] = any ? static_cast<float>(panel_inverse_[at(panel)]) : -infinite;
+  }
+
+  /// Which of a leaf's panels a query is near enough to: squared distance from the box at most
+  /// `most` times the sum of its 1/n and the largest there.
+  [[nodiscard]] std::uint32_t boxes_at_most(index_t block, const float* q, const float* weights,
+                                            float most, float inverse) const noexcept {
+    return boxes_at_most(block, q, weights, most, inverse,
+                         std::make_index_sequence<chunks_of_floats>{});
+  }
+
+  template <std::size_t... V>
+  [[nodiscard]] std::uint32_t boxes_at_most(index_t block, const float* q, const float* weights,
+                                            float most, float inverse,
+                                            std::index_sequence<V...>) const noexcept {
+    const auto load = [](const float* from) {
+      float_chunk c;
+      std::memcpy(&c, from, sizeof(c));
+      return c;
+    };
+    const auto out_of = [](const float_chunk& below, const float_chunk& above) {
+      const float_chunk zero{};
+      const float_chunk out = below > above ? below : above;
+      return out > zero ? out : zero;
+    };
+    const float* box = block_box_.data() + 2 * block * together * d_;
+    float_chunk sum[] = {(static_cast<void>(V), float_chunk{})...};
+    for (index_t j = 0; j < d_; ++j, box += 2 * together) {
+      const float_chunk here = q[j] - float_chunk{};
+      const float_chunk out[] = {out_of(load(box + V * at(vector_width)) - here,
+                                        here - load(box + together + V * at(vector_width)))...};
+      if constexpr (Clusters::is_ward) {
+        ((sum[V] = about_multiply_add(out[V], out[V], sum[V])), ...);
+      } else {
+        const float_chunk weight = weights[j] - float_chunk{};
+        ((sum[V] = about_multiply_add(out[V], out[V] * weight, sum[V])), ...);
+      }
+    }
+    static_cast<void>(weights);
+    const float slack = most * static_cast<float>(box_slack_);
+    const float_chunk margin = block_margin_[at(block)] - float_chunk{};
+    const float* smallest = block_inverse_.data() + block * together;
+    const float_chunk limit[] = {about_multiply_add(load(smallest + V * at(vector_width)) + inverse,
+                                                    slack - float_chunk{}, margin)...};
+    return eight_at_most(sum, limit);
   }
 
   void place(index_t panel, index_t slot, index_t end, const double* centre) {
@@ -617,19 +776,26 @@ class kd_panels {
 
   const Clusters& clusters_;
   index_t d_;
-  double slack_;
+  double box_slack_, slack_;
   std::vector<double> centre_;         ///< d a panel
   std::vector<float> margin_;          ///< squared distances in a panel are off by this at most
   line_of_floats coordinate_;          ///< d rows of 48 a panel
   line_of_floats inverse_size_;        ///< 48 a panel; -inf where there is no cluster
+  std::vector<double> panel_box_;      ///< d lower, d upper ends a panel
+  std::vector<double> panel_inverse_;  ///< largest 1/n of a panel
+  std::vector<double> block_centre_;   ///< d a leaf
+  std::vector<float> block_margin_;    ///< as margin_, of distances from a leaf's boxes
+  line_of_floats block_box_;           ///< a leaf: for each column 8 lower and 8 upper ends
+  line_of_floats block_inverse_;       ///< 8 a leaf; -inf where there is no cluster
   std::vector<double> box_;            ///< d lower, d upper ends
   std::vector<double> inverse_most_;   ///< largest 1/n of a box
   std::vector<double> inverse_least_;  ///< smallest 1/n of a panel
-  std::vector<index_t> right_;         ///< the right half of a box; -1 - panel of a single panel
-  std::vector<index_t> leaf_;          ///< the box of a panel
+  std::vector<index_t> right_;         ///< the right half of a box; -1 - leaf of a leaf
+  std::vector<index_t> leaf_;          ///< the box of a leaf
   std::vector<index_t> path_;
   double smallest_inverse_ = 0.0;
-  bool with_bytes_ = false;
+  std::vector<index_t> region_begins_;
+  bool with_bytes_ = false, one_region_ = false;
   bytes bytes_;
 };
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#if defined(__AVX2__)
+#if defined(__AVX__)
 #include <immintrin.h>
 #endif
 
@@ -238,6 +238,25 @@ template <class Bits>
   return same_bits<float_bits>(a <= b) & bits;
 #else
   return a <= b ? bits : 0U;
+#endif
+}
+
+/// Eight floats in a row.
+inline constexpr std::size_t chunks_of_floats = 8 * sizeof(float) / sizeof(float_chunk);
+
+/// Bit i is set where a[i] <= b[i], i = 0 … 7; clear where either is NaN.
+[[nodiscard, gnu::always_inline]] inline std::uint32_t eight_at_most(
+    const float_chunk (&a)[chunks_of_floats], const float_chunk (&b)[chunks_of_floats]) noexcept {
+#if defined(__AVX__) && defined(__GNUC__)
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(same_bits<__m256>(a[0] <= b[0])));
+#else
+  float x[8];
+  float y[8];
+  std::memcpy(x, a, sizeof(x));
+  std::memcpy(y, b, sizeof(y));
+  std::uint32_t bits = 0;
+  for (unsigned i = 0; i < 8; ++i) bits |= static_cast<std::uint32_t>(x[i] <= y[i]) << i;
+  return bits;
 #endif
 }
 

@@ -87,6 +87,7 @@ class ward_rounds {
     if (ordered_ == 0) split_again();
     constexpr index_t worth_asking = 2048;
     if (clusters_.slots() >= worth_asking) {
+      index_.use_bytes(true, false, team_, progress_);
       choose_searches(1.0, share_looked_at() * static_cast<double>(index_.panels()), 0.0);
     }
     while (clusters_.live() > 1) {
@@ -154,13 +155,13 @@ class ward_rounds {
   void choose_searches(double searches, double looked, double passed) {
     constexpr double of_use = 1.0 / 16.0;
     if (searches == 0.0) return;
-    if (flat_) {
-      const bool useful = passed <= of_use * looked * static_cast<double>(panels::width);
-      if (index_.with_bytes() && !useful) index_.use_bytes(false, team_, progress_);
-    } else if (looked > plan_.flat_share * searches * static_cast<double>(index_.panels())) {
-      flat_ = true;
-      index_.use_bytes(true, team_, progress_);
+    const bool useful = passed <= of_use * looked * static_cast<double>(panels::width);
+    if (index_.with_bytes() && !useful) index_.use_bytes(false, flat_, team_, progress_);
+    if (flat_ || !(looked > plan_.flat_share * searches * static_cast<double>(index_.panels()))) {
+      return;
     }
+    flat_ = true;
+    index_.use_bytes(true, true, team_, progress_);
   }
 
   /// The slots of a panel whose neighbour is not proved by their lists.
