@@ -23,6 +23,7 @@ from bhclust.options import (
     check_threads,
     shown,
 )
+from bhclust.statistics import Statistics, family_for
 from bhclust.table import as_leaves, column_names, in_form_of, new_rows, stacked
 from bhclust.trees import as_tree
 
@@ -467,6 +468,8 @@ def insert(
         raise ValueError(f"X_new has the columns {after!r}; X has {before!r}, in that order")
     table, new = as_leaves(X), as_leaves(X_new, argument="X_new")
     model = resolve_family(family, X)
+    if isinstance(X_new, Statistics):
+        family_for(X_new, model, argument="X_new")
     if grown.n_leaves != table.n_rows:
         raise ValueError(
             f"the tree has {grown.n_leaves} leaves and X has {table.n_rows} rows; they must be the "

@@ -460,7 +460,7 @@ class BHC(_TreeClusterer):
         columns, or, ``"auto"``, the one of these with the highest evidence; for many rows by
         `bayes_kmeans_bhc` or `randomized_bhc`. Learned trees of ``"auto"`` and ``"greedy"`` are
         refined as well. RBHC is left out of ``"auto"`` where it is slow: beyond 2,000 rows, or with
-        many columns.
+        many columns; so are Ward's method and the refinement, as `bhclust.learn` says.
     collapse : bool
         Greedy BHC merges equal rows first, one by one, and then grows the tree from each set of
         them as one cluster, as `bhc` with ``collapse=True``: a tree of its own, which may have more

@@ -15,7 +15,7 @@ from bhclust._core import Family, Table, Tree
 from bhclust._memory import check_memory
 from bhclust.algorithms import refine
 from bhclust.families import resolve_family
-from bhclust.growth import GROWTHS, Growth, growths
+from bhclust.growth import GROWTHS, Growth, growths, is_vast
 from bhclust.hyperparameters import HyperparameterVector, Vector
 from bhclust.inference import Posterior, posterior
 from bhclust.options import (
@@ -27,6 +27,7 @@ from bhclust.options import (
     check_progress,
     check_seed,
     check_threads,
+    shown,
 )
 from bhclust.table import as_table, rows_of
 from bhclust.trees import as_tree
@@ -81,7 +82,10 @@ def learn(
     a tree grown under a vague prior is a local optimum: by default the starts are greedy BHC, RBHC
     and Ward's trees of the raw and of the standardised columns, and the least concentration, from
     which one cluster can be found. What is returned is the best pair
-    of tree and hyperparameters seen; greedy and chosen trees are refined at the end.
+    of tree and hyperparameters seen; greedy and chosen trees are refined at the end. Vast tables
+    (more than 4,096 columns, of so many rows that rows² times columns is more than 5e9) are neither
+    refined nor given Ward's trees, and the concentrations of a multinomial are learned up to one
+    factor.
 
     Parameters
     ----------
@@ -104,7 +108,7 @@ def learn(
     max_rounds : int
         At most so many trees grown anew.
     max_regrafts : int
-        Budget of `refine` at the end; 0 for interchanges only.
+        Budget of `refine` at the end; 0 for interchanges only. Vast tables are not refined.
     random_state : int
         Seed of the draw of rows.
     n_threads : int, optional
@@ -142,7 +146,8 @@ def learn(
     check_memory(max_memory, "learn", start, table.n_rows, table.n_columns)
     concentration = None if alpha is None else check_alpha(alpha)
     collapse = check_bool("collapse", collapse)
-    settings = _Settings(start, concentration, tuple(fixed), collapse, n_threads, progress)
+    kept = _columns(fixed, table.n_columns)
+    settings = _Settings(start, concentration, kept, collapse, n_threads, progress)
     run = _Run(table, settings)
     if not isinstance(tree, str) or "(" in tree:
         run.fit(as_tree(tree), "given tree", 1e-4)
@@ -156,7 +161,7 @@ def learn(
         run.fit_starts(tree)
     else:
         run.climb(tree, max_rounds)
-    if tree in ("auto", "greedy"):
+    if tree in ("auto", "greedy") and not is_vast(table):
         run.refine(max_regrafts)
     return run.best()
 
@@ -288,6 +293,18 @@ class _Run:
             return found.log_evidence_bound + prior, gradient
 
         return objective
+
+
+def _columns(fixed: Any, n_columns: int) -> tuple[int, ...]:
+    """Numbers of columns."""
+    try:
+        columns = tuple(fixed)
+    except TypeError:
+        raise TypeError(f"fixed must be a list of column numbers, not {shown(fixed)}") from None
+    for i, column in enumerate(columns):
+        if check_count(f"fixed[{i}]", column, 0) >= n_columns:
+            raise ValueError(f"fixed[{i}] is {column}; the columns are 0 to {n_columns - 1}")
+    return columns
 
 
 def _minimiser() -> Callable[..., Any]:

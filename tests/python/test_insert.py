@@ -313,6 +313,20 @@ def test_rows_join_groups(name: str) -> None:
         bhclust.insert(bhclust.bhc(X, family), X, S, family)
 
 
+def test_groups_of_another_family_do_not_join() -> None:
+    X = np.eye(3)
+    S = bhclust.BernoulliBeta().statistics(X)
+    tree = bhclust.bhc(S)
+    other = bhclust.GeometricBeta().statistics(X)  # as many numbers
+    with pytest.raises(ValueError, match="X_new holds statistics made by GeometricBeta"):
+        bhclust.insert(tree, S, other)
+    two, three = (bhclust.NegativeBinomialBeta(r=r).statistics(X) for r in (2.0, 3.0))
+    with pytest.raises(ValueError, match="X_new holds statistics made by NegativeBinomialBeta"):
+        bhclust.insert(bhclust.bhc(two), two, three)
+    strict = bhclust.BernoulliBeta(a=3.0).statistics(X)  # the same numbers, another prior
+    assert bhclust.insert(tree, S, strict) == bhclust.insert(tree, S, S)
+
+
 def test_groups_of_one_row_are_rows() -> None:
     X, _ = groups(40)
     family = bhclust.NormalInverseGamma()
