@@ -3,8 +3,8 @@
 The blocks of a page marked ``python`` share their names. Where a block marked ``text`` follows one,
 it is what the code prints. Of blocks marked ``console`` the lines that call ``bhclust`` are run.
 
-The commands find tables in ``patients.csv``, ``new.csv`` and ``heart.csv``, and a matrix in ``texts.mtx`` with
-names in ``titles.txt`` and ``words.txt``.
+The commands find tables in ``patients.csv``, ``new.csv`` and ``heart.csv``, and a matrix in
+``texts.mtx`` with names in ``titles.txt`` and ``words.txt``.
 
     python docs/pages.py write     # puts what the code prints into the pages
 """

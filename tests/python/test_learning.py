@@ -169,7 +169,7 @@ def test_a_vast_table_is_learned_by_what_heeds_its_zeros(monkeypatch: pytest.Mon
     assert not any(step.what.startswith(("Ward", "refined")) for step in found.steps)
     factors = np.asarray(found.family.concentration) / np.asarray(start.concentration)
     assert factors == pytest.approx(factors[0])
-    run = _Run(as_table(X), _Settings(start, None, (), 1, None))
+    run = _Run(as_table(X), _Settings(start, None, (), False, 1, None))
     assert run.vector.size == 2
     objective = run._objective_on(found.tree)
     step = np.array([0.0, 1e-5])
