@@ -449,7 +449,8 @@ def _model(meta: Mapping[str, Any], arrays: Arrays, size: int) -> Any:
     if kind not in ("BHC", "RBHC"):
         raise ValueError(f"it holds {shown(kind)}, which is not known")
     est = getattr(estimators, kind)(_choice(meta["family"], arrays))
-    parameters = meta["parameters"]
+    # The first files have no `collapse`.
+    parameters = {**({"collapse": False} if kind == "BHC" else {}), **meta["parameters"]}
     if set(parameters) != set(est.get_params()) - {"family", "progress"}:
         raise ValueError(f"it has other parameters than {kind}")
     est.set_params(**{name: _scalar(value, name) for name, value in parameters.items()})

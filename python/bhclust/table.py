@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +28,7 @@ __all__ = [
     "column_numbers",
     "kept",
     "names_as_numbers",
+    "new_rows",
     "refuse_other_forms",
     "rows_of",
     "stacked",
@@ -73,6 +76,19 @@ def as_leaves(X: Any, *, argument: str = "X") -> Table:
     if isinstance(X, Statistics):
         return X._table
     return X if isinstance(X, Table) else as_table(X, argument=argument)
+
+
+@contextmanager
+def new_rows(are_new: bool = True) -> Iterator[None]:
+    """Let refusals of the core speak of X_new, which it calls X."""
+    try:
+        yield
+    except ValueError as error:
+        # Errors of other types or words may be a progress callback's.
+        ours = are_new and type(error) is ValueError
+        if not ours or not re.match(r"X(:| has | is )", str(error)):
+            raise
+        raise ValueError("X_new" + str(error)[1:]) from None
 
 
 def kept(table: Table) -> Table:

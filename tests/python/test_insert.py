@@ -267,7 +267,7 @@ def test_refusals() -> None:
         bhclust.insert(tree, X, X[:, :2], family)
     with pytest.raises(ValueError, match=r"the tree has 20 leaves and X has 19 rows"):
         bhclust.insert(tree, X[:19], X, family)
-    with pytest.raises(ValueError, match=r"row 1, column 2 is inf"):
+    with pytest.raises(ValueError, match=r"^X_new: row 1, column 2 is inf"):
         bhclust.insert(tree, X, np.array([[0.0, 0, 0], [0, 0, math.inf]]), family)
     with pytest.raises(TypeError, match=r"everywhere must be True or False"):
         bhclust.insert(tree, X, X, family, everywhere=1)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bhclust
-from bhclust import _core
+from bhclust import _core, growth
 from bhclust.growth import growths
 from bhclust.hyperparameters import HyperparameterVector
 from bhclust.learning import _Run, _Settings
@@ -20,7 +20,7 @@ def objective_of(name: str, seed: int) -> tuple[HyperparameterVector, object]:
     case = random_case(name, 25, seed)
     table = as_table(case.cells)
     tree = bhclust.bhc(table, case.family)
-    run = _Run(table, _Settings(case.family, None, (), 1, None))
+    run = _Run(table, _Settings(case.family, None, (), False, 1, None))
     return run.vector, run._objective_on(tree)
 
 
@@ -157,6 +157,24 @@ def test_one_way_to_grow(kind: str) -> None:
         for way in growths(kind, as_table(case.cells), case.family)
     )
     assert est.log_evidence_ == best
+
+
+def test_a_vast_table_is_learned_by_what_heeds_its_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(2).poisson(0.4, size=(40, 12))
+    start = bhclust.MultinomialDirichlet.from_data(X)
+    assert any(step.what.startswith("Ward") for step in bhclust.learn(X, start).steps)
+    monkeypatch.setattr(growth, "_WIDE_COLUMNS", 11)
+    monkeypatch.setattr(growth, "_VAST_SCORES", 40 * 40 * 12 - 1)
+    found = bhclust.learn(X, start)
+    assert not any(step.what.startswith(("Ward", "refined")) for step in found.steps)
+    factors = np.asarray(found.family.concentration) / np.asarray(start.concentration)
+    assert factors == pytest.approx(factors[0])
+    run = _Run(as_table(X), _Settings(start, None, (), 1, None))
+    assert run.vector.size == 2
+    objective = run._objective_on(found.tree)
+    step = np.array([0.0, 1e-5])
+    numeric = (objective(run.x + step)[0] - objective(run.x - step)[0]) / 2e-5
+    assert objective(run.x)[1][1] == pytest.approx(numeric, rel=2e-5)
 
 
 def test_the_best_tree_of_all_ways_is_kept() -> None:

@@ -7,7 +7,9 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/possible.hpp>
+#include <bhclust/detail/shared_columns_store.hpp>
 #include <bhclust/detail/special.hpp>
+#include <bhclust/detail/store_or.hpp>
 #include <bhclust/detail/table_with_totals.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -237,12 +239,14 @@ class multinomial_model {
   independent<dirichlet_column> factors_;
 };
 
-/// The independent columns' store over the table with totals.
+/// The stores over the table with totals.
 template <class Model>
-class multinomial_evidence_store : public independent_store<dirichlet_column, evidence_score> {
+class multinomial_evidence_store
+    : public store_or<shared_columns_store<independent<dirichlet_column>>,
+                      independent_store<dirichlet_column, evidence_score>, true> {
  public:
   multinomial_evidence_store(const Model& model, const table_view& X)
-      : independent_store(model.augmented(), table_with_totals(X).view()) {}
+      : multinomial_evidence_store::store_or(model.augmented(), table_with_totals(X).view()) {}
 };
 
 }  // namespace detail
