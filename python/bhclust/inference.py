@@ -72,7 +72,7 @@ def posterior(
     Notes
     -----
     O(n · width) time for statistics of ``width`` numbers. Memory beyond the input, measured: 50
-    bytes a row, and 8 a cell for a copy of X unless it is read-only.
+    bytes a row, and 8 a cell for a copy of X unless nobody can write to it.
     """
     grown = as_tree(tree, names=names, resolve=resolve)
     table = as_leaves(X)
