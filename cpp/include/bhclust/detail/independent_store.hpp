@@ -62,7 +62,7 @@ class independent_store {
   };
 
   independent_store(const independent<Column>& model, const table_view& X)
-      : tables_(model.columns(), X.rows()),
+      : tables_(model.columns(), X.rows(), sums_of_columns(X)),
         model_(tabulated(model, tables_)),
         rows_(X),
         margins_(model_, tables_),
@@ -98,22 +98,26 @@ class independent_store {
         return;
       }
     }
-    rows_.begin_fill(q.gains);
     if (slot < row_slots() && row_pairs_ready_) {
       load_row_by_pairs(q, row_in(slot));
       return;
     }
-    q.statistics.assign(static_cast<std::size_t>(model_.width()), 0.0);
+    rows_.begin_fill(q.gains);
     if (slot < row_slots()) {
+      q.statistics.assign(static_cast<std::size_t>(model_.width()), 0.0);
       load_row(q, row_in(slot));
     } else {
-      std::copy_n(clusters_[slot - row_slots()], model_.width(), q.statistics.data());
+      const double* t = clusters_[slot - row_slots()];
+      q.statistics.assign(t, t + model_.width());
       q.self = self_of(slot);
       if (rows_.size() > 0) fill(q);
     }
     if (rows_.size() > 0) {
-      rows_.end_fill(q.gains);
-      if (bounds_.usable()) bounds_.fill(rows_, q.gains, tilt_, slope(q.gains), q.bounds);
+      if (bounds_.usable()) {
+        bounds_.fill(rows_, q.gains, tilt_, slope(q.gains), q.bounds);
+      } else {
+        rows_.end_fill(q.gains);
+      }
     }
     if constexpr (has_margins) {
       if (clusters_.size() == 0 || !searches()) return;
@@ -198,6 +202,9 @@ class independent_store {
   }
 
  private:
+  /// Statistics of so many numbers have a place of their own on the stack, which compilers keep in
+  /// registers where a column's width is known.
+  static constexpr index_t narrow = 4;
   /// What a function of a column's statistics costs for each of them, for pacers.
   static constexpr index_t work_a_level = 32;
 
@@ -537,11 +544,36 @@ class independent_store {
     }
   }
 
+  /// Sums of one row after another; terms are made ready for look-up once there are many.
+  class row_sums {
+   public:
+    row_sums(const coded_table& rows, const gain_table& gains) : rows_(rows), gains_(&gains) {}
+
+    [[nodiscard]] double operator()(index_t row) {
+      constexpr int many = 32;
+      if (!gains_->coded && ++asked_ == many) {
+        ready_ = *gains_;
+        rows_.end_fill(ready_);
+        gains_ = &ready_;
+      }
+      double sum = 0.0;
+      rows_.sum(*gains_, row, row + 1, &sum);
+      return sum;
+    }
+
+   private:
+    const coded_table& rows_;
+    const gain_table* gains_;
+    gain_table ready_;
+    int asked_ = 0;
+  };
+
   /// Penalties of about a thousand rows first. The row of the least is a good one to start from.
   void search_bounded_rows(const row_search& search, index_t begin, index_t end) const {
     constexpr index_t blocks = 32;
     constexpr index_t step = blocks * nibbles::rows;
     const auto& bounds = search.q.bounds;
+    row_sums sums(rows_, search.q.gains);
     std::uint16_t penalty[step];
     pacer pace;
     for (index_t first = begin - begin % nibbles::rows; first < end; first += step) {
@@ -554,23 +586,24 @@ class independent_store {
       if (begin > first) std::fill_n(penalty, begin - first, row_bounds::never);
       std::fill_n(penalty + count, (nibbles::rows - count % nibbles::rows) % nibbles::rows,
                   row_bounds::never);
-      take_rows(search, first, count, penalty);
+      take_rows(search, sums, first, count, penalty);
     }
   }
 
-  void take_rows(const row_search& search, index_t first, index_t count,
+  void take_rows(const row_search& search, row_sums& sums, index_t first, index_t count,
                  const std::uint16_t* penalty) const {
     const index_t blocks = (count + nibbles::rows - 1) / nibbles::rows;
     std::uint16_t least = row_bounds::never;
     for (index_t i = 0; i < blocks * nibbles::rows; ++i) least = std::min(least, penalty[i]);
     if (least > limit(search)) return;
-    take_row(search, first + (std::find(penalty, penalty + count, least) - penalty));
+    const index_t nearest = first + (std::find(penalty, penalty + count, least) - penalty);
+    take_gain(search, nearest, sums(nearest));
     std::uint16_t most = limit(search);
     for (index_t b = 0; b < blocks; ++b, penalty += nibbles::rows, first += nibbles::rows) {
       std::uint32_t open = at_most(penalty, most);
       for (index_t i = 0; open != 0; ++i, open >>= 1U) {
         if ((open & 1U) == 0 || penalty[i] > most) continue;
-        take_row(search, first + i);
+        take_gain(search, first + i, sums(first + i));
         most = limit(search);
       }
     }
@@ -578,12 +611,6 @@ class independent_store {
 
   [[nodiscard]] static std::uint16_t limit(const row_search& search) {
     return row_bounds::limit(search.q.bounds, search.offset.row() - search.best.cost);
-  }
-
-  void take_row(const row_search& search, index_t row) const {
-    double gain = 0.0;
-    rows_.sum(search.q.gains, row, row + 1, &gain);
-    take_gain(search, row, gain);
   }
 
   /// A lower bound first: few rows are worth asking for their offset.
@@ -607,6 +634,7 @@ class independent_store {
     double offset;
     double sum;    ///< log marginal likelihood of the union, of those columns
     double total;  ///< the gain of the column of totals, if there is one
+    double least;  ///< its cost is no less
   };
 
   void search_clusters(const query& q, index_t begin, index_t end, const cost_offsets& offset,
@@ -616,7 +644,7 @@ class independent_store {
     for (index_t s = begin; s < end; ++s) {
       const double own = offset(s);
       if (own < std::numeric_limits<double>::infinity()) {
-        open.push_back({s, own, 0.0, total_gain(q, s)});
+        open.push_back({s, own, 0.0, total_gain(q, s), 0.0});
       }
     }
     std::vector<double> scratch(q.statistics.size());
@@ -626,8 +654,9 @@ class independent_store {
       for (index_t k = 0; k < margins_.ends() && !open.empty(); ++k) {
         const index_t next = j + margins_type::chunk;
         add_columns(q, j, next, open, scratch.data(), pace);
-        if (k < 2) start_from_best(q, k, next, open, scratch.data(), best);
-        close_hopeless(q, k, open, best);
+        for (auto& pair : open) pair.least = pair.offset - most_gain(q, k, pair);
+        if (k < 2) start_from_best(q, next, open, scratch.data(), best);
+        close_hopeless(open, best);
         j = next;
       }
     }
@@ -651,11 +680,16 @@ class independent_store {
   void add_columns(const query& q, index_t begin, index_t end, open_pair& pair,
                    double* scratch) const {
     const double* t = clusters_[pair.slot - row_slots()];
+    const double* s = q.statistics.data();
+    double here[narrow];
     for (index_t j = begin; j < end; ++j) {
       const index_t at = model_.offset(j);
-      std::copy_n(q.statistics.data() + at, model_.column(j).width(), scratch);
-      merge_statistics(model_.column(j), scratch, t + at);
-      pair.sum += model_.column(j).log_marginal(scratch);
+      const auto& column = model_.column(j);
+      const index_t width = column.width();
+      double* sum = width <= narrow ? here : scratch;
+      for (index_t i = 0; i < width; ++i) sum[i] = s[at + i];
+      merge_statistics(column, sum, t + at);
+      pair.sum += column.log_marginal(sum);
     }
   }
 
@@ -675,22 +709,18 @@ class independent_store {
   }
 
   /// The pair of the best prospects is computed at once: a good cost to beat.
-  void start_from_best(const query& q, index_t k, index_t next, const std::vector<open_pair>& open,
+  void start_from_best(const query& q, index_t next, const std::vector<open_pair>& open,
                        double* scratch, cheapest& best) const {
-    const auto promise = [&](const open_pair& p) { return p.offset - most_gain(q, k, p); };
-    open_pair first =
-        *std::min_element(open.begin(), open.end(),
-                          [&](const auto& a, const auto& b) { return promise(a) < promise(b); });
-    if (promise(first) > best.cost) return;
+    open_pair first = *std::min_element(
+        open.begin(), open.end(), [](const auto& a, const auto& b) { return a.least < b.least; });
+    if (first.least > best.cost) return;
     add_columns(q, next, model_.columns(), first, scratch);
     take_pair(q, first, best);
   }
 
-  void close_hopeless(const query& q, index_t k, std::vector<open_pair>& open,
-                      const cheapest& best) const {
-    open.erase(std::remove_if(
-                   open.begin(), open.end(),
-                   [&](const open_pair& p) { return p.offset - most_gain(q, k, p) > best.cost; }),
+  static void close_hopeless(std::vector<open_pair>& open, const cheapest& best) {
+    open.erase(std::remove_if(open.begin(), open.end(),
+                              [&](const open_pair& p) { return p.least > best.cost; }),
                open.end());
   }
 
@@ -776,7 +806,11 @@ class independent_store {
   /// By the codes of the row alone; its statistics only where there are clusters.
   void load_row_by_pairs(query& q, index_t row) const {
     rows_.fill_pairs(row_pairs_, row, q.gains);
-    if (bounds_.usable()) bounds_.fill_pairs(rows_, row, q.bounds);
+    if (bounds_.usable()) {
+      bounds_.fill_pairs(rows_, row, q.bounds);
+    } else {
+      rows_.end_fill(q.gains);
+    }
     if (clusters_.size() == 0) return;
     q.statistics.resize(static_cast<std::size_t>(model_.width()));
     q.self = 0.0;
@@ -840,8 +874,13 @@ class independent_store {
   void fill_column(index_t j, const double* t, double self, const double* selves, double* scratch,
                    double* out) const {
     const auto n = static_cast<index_t>(rows_.levels(j).size());
-    for (index_t v = 0; v < n; ++v) {
-      out[v] = Score::gain(model_.column(j), t, level(j, v), self, selves[v], scratch);
+    const auto& column = model_.column(j);
+    const index_t width = column.width();
+    double here[narrow];
+    double* sum = width <= narrow ? here : scratch;
+    const double* s = level(j, 0);
+    for (index_t v = 0; v < n; ++v, s += width) {
+      out[v] = Score::gain(column, t, s, self, selves[v], sum);
     }
   }
 
@@ -875,7 +914,7 @@ class independent_store {
   std::vector<double> level_statistics_, level_self_;
   std::vector<std::size_t> level_offset_;
   std::vector<double> level_pairs_;  ///< of rows: column by column, level by level, their gains
-  coded_table::pair_terms row_pairs_;
+  pair_terms row_pairs_;
   bool row_pairs_ready_ = false;  ///< row_pairs_ and the bounds' serve in place of level_pairs_
   std::vector<double> tilt_;      ///< totalled: 1 for counts, -1 for their total
   statistics_block clusters_;
