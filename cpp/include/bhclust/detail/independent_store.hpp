@@ -113,11 +113,8 @@ class independent_store {
       if (rows_.size() > 0) fill(q);
     }
     if (rows_.size() > 0) {
-      if (bounds_.usable()) {
-        bounds_.fill(rows_, q.gains, tilt_, slope(q.gains), q.bounds);
-      } else {
-        rows_.end_fill(q.gains);
-      }
+      if (bounds_.usable()) bounds_.fill(rows_, q.gains, tilt_, slope(q.gains), q.bounds);
+      if (!bounds_.usable() || rows_.sparse()) rows_.end_fill(q.gains);
     }
     if constexpr (has_margins) {
       if (clusters_.size() == 0 || !searches()) return;
