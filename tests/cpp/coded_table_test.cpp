@@ -1,10 +1,12 @@
 #include "tables.hpp"
 #include <bhclust/detail/coded_table.hpp>
+#include <bhclust/detail/row_bounds.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -60,6 +62,12 @@ double slow_sum(const coded_table& coded, const gain_table& gains, const table& 
   return sum;
 }
 
+std::vector<double> sums_of(const coded_table& coded, const gain_table& gains) {
+  std::vector<double> sums(at(coded.size()));
+  coded.sum(gains, 0, coded.size(), sums.data());
+  return sums;
+}
+
 /// Every row's levels and sums, whole and in parts.
 void check_rows(const coded_table& coded, const gain_table& gains, const table& X,
                 const std::vector<index_t>& rows) {
@@ -99,6 +107,10 @@ void check_table(random_source& random, const table& X) {
     coded.keep(kept);
     rows = names;
     check_rows(coded, gains, X, rows);
+    if (coded.sparse()) continue;
+    gain_table not_coded = gains;
+    not_coded.coded = false;
+    CHECK(sums_of(coded, not_coded) == sums_of(coded, gains));
   }
 }
 
@@ -173,7 +185,65 @@ TEST_CASE("coded table: terms of rows with rows, by codes as by levels") {
       });
       coded.end_fill(by_levels);
       coded.fill_pairs(terms, s, by_codes);
+      CHECK(sums_of(coded, by_codes) == sums_of(coded, by_levels));
+      coded.end_fill(by_codes);
       CHECK(by_codes.of_code == by_levels.of_code);
+    }
+  }
+}
+
+/// Every row's sum is within its bound; with few steps between, as many rows are ruled out.
+void check_bounds(const coded_table& coded, const gain_table& gains,
+                  const bhclust::detail::row_bounds& rows,
+                  const bhclust::detail::bound_table& bounds) {
+  const auto sums = sums_of(coded, gains);
+  std::vector<std::uint16_t> penalty(sums.size() + 32);
+  for (index_t s = 0; s < coded.size(); s += 32) {
+    rows.block(bounds, s / 32, penalty.data() + s);
+  }
+  for (std::size_t s = 0; s < sums.size(); ++s) {
+    CHECK(sums[s] <= bounds.top - bounds.step * (penalty[s] - 1.0));
+    CHECK(penalty[s] <= rows.limit(bounds, sums[s]));
+  }
+  CHECK(*std::min_element(penalty.begin(), penalty.begin() + coded.size()) <
+        rows.limit(bounds, *std::min_element(sums.begin(), sums.end())));
+}
+
+TEST_CASE("row bounds: no sum is above its bound, of clusters and of rows, rows kept or not") {
+  random_source random(8);
+  for (const auto& levels : {std::vector<index_t>(70, 2), std::vector<index_t>(11, 7),
+                             std::vector<index_t>{30, 2, 3, 30, 4, 4, 5, 2}}) {
+    for (const bool holes : {false, true}) {
+      const auto X = random_cells(random, 100, levels, holes);
+      coded_table coded(X.view());
+      bhclust::detail::row_bounds rows(coded);
+      REQUIRE(rows.usable());
+      std::vector<double> pairs;
+      for (index_t j = 0; j < X.columns(); ++j) {
+        const auto n = coded.levels(j).size();
+        for (std::size_t e = 0; e < n * n; ++e) pairs.push_back(random.normal());
+      }
+      const auto terms = coded.pairs_of_codes(pairs);
+      rows.tabulate_pairs(coded, pairs, {}, 0.0);
+      REQUIRE(rows.has_pairs());
+      bhclust::detail::bound_table bounds;
+      for (int pruning = 0; pruning < 3; ++pruning) {
+        const auto gains = distinct_terms(coded, X.columns(), random);
+        rows.fill(coded, gains, {}, 0.0, bounds);
+        check_bounds(coded, gains, rows, bounds);
+        gain_table of_row;
+        for (index_t s = 0; s < coded.size(); s += 7) {
+          coded.fill_pairs(terms, s, of_row);
+          rows.fill_pairs(coded, s, bounds);
+          check_bounds(coded, of_row, rows, bounds);
+        }
+        std::vector<index_t> kept;
+        for (index_t s = 0; s < coded.size(); ++s) {
+          if (random.chance(0.7)) kept.push_back(s);
+        }
+        coded.keep(kept);
+        rows.keep(kept);
+      }
     }
   }
 }

@@ -2,10 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <random>
+#include <vector>
 
 using bhclust::detail::lanes;
 
@@ -117,4 +121,29 @@ TEST_CASE("lanes: sums, products and choices") {
   const eight x{1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0};
   CHECK(sum_of(lanes::load(x.data())) == 36.0);
   CHECK(product_of(lanes::load(x.data())) == 40320.0);
+}
+
+TEST_CASE("sums of looked-up values: upper bytes, full sums, a limit") {
+  std::mt19937 random(12);
+  const auto below = [&](unsigned n) { return random() % n; };
+  for (const unsigned columns : {0U, 1U, 2U, 4U, 9U}) {
+    std::vector<std::uint16_t> values(16 * columns + 16);
+    std::vector<std::uint8_t> index(16 * columns);
+    std::vector<bhclust::index_t> place;
+    for (auto& v : values) v = static_cast<std::uint16_t>(below(5) == 0 ? 65535U : below(20000));
+    for (auto& k : index) k = static_cast<std::uint8_t>(below(16));
+    for (unsigned j = 0; j < columns; ++j) place.push_back(below(16 * columns));
+    for (const unsigned most : {255U, 100U, 15U}) {
+      std::array<std::uint8_t, 16> found{};
+      bhclust::detail::sums_of_values(values.data(), place.data(), index.data(), columns,
+                                      static_cast<std::uint16_t>(most), found.data());
+      for (std::size_t k = 0; k < 16; ++k) {
+        unsigned sum = 0;
+        for (std::size_t j = 0; j < columns; ++j) {
+          sum += values[static_cast<std::size_t>(place[j]) + index[16 * j + k]];
+        }
+        CHECK(found[k] == std::min(std::min(sum, 65535U) / 256, most));
+      }
+    }
+  }
 }

@@ -89,7 +89,11 @@ class independent {
   /// Speeds log_marginal up for as long as the tables live; its values may differ in the last bits.
   void tabulate(detail::function_tables& tables) {
     if constexpr (detail::has<detail::tabulate_t, Column>) {
-      for (auto& column : columns_) column.tabulate(tables);
+      for (index_t j = 0; j < columns(); ++j) {
+        tables.enter_column(j);
+        columns_[at(j)].tabulate(tables);
+      }
+      tables.leave_column();
     } else {
       static_cast<void>(tables);
     }

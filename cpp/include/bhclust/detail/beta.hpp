@@ -29,9 +29,9 @@ struct beta_ratio_tables {
 
   void make(function_tables& tables, double a, double b) {
     if (a + b > strong) return;
-    first = tables.gamma_ratio(a);
-    second = tables.gamma_ratio(b);
-    both = tables.gamma_ratio(a + b);
+    first = tables.gamma_ratio_of_both(a);
+    second = tables.gamma_ratio_of_both(b);
+    both = tables.gamma_ratio_of_both(a + b);
   }
   /// For m and k that are numbers of rows.
   void make_of_rows(function_tables& tables, double a, double b) {

@@ -48,10 +48,35 @@ class bounded_row_search {
     return a_millisecond / rows_.table().rows_a_pulse() + 1;
   }
 
+  /// Sums of one row after another; terms are made ready for look-up once there are many.
+  class row_sums {
+   public:
+    row_sums(const coded_table& rows, const gain_table& gains) : rows_(rows), gains_(&gains) {}
+
+    [[nodiscard]] double operator()(index_t row) {
+      constexpr int many = 32;
+      if (!gains_->coded && ++asked_ == many) {
+        ready_ = *gains_;
+        rows_.end_fill(ready_);
+        gains_ = &ready_;
+      }
+      double sum = 0.0;
+      rows_.sum(*gains_, row, row + 1, &sum);
+      return sum;
+    }
+
+   private:
+    const coded_table& rows_;
+    const gain_table* gains_;
+    gain_table ready_;
+    int asked_ = 0;
+  };
+
   /// Penalties of about a thousand rows first. The row of the least is a good one to start from.
   void search_bounded(const slot_search& search, index_t begin, index_t end) const {
     constexpr index_t blocks = 32;
     constexpr index_t step = blocks * nibbles::rows;
+    row_sums sums(rows_.table(), gains_);
     std::uint16_t penalty[step];
     pacer pace;
     for (index_t first = begin - begin % nibbles::rows; first < end; first += step) {
@@ -64,23 +89,24 @@ class bounded_row_search {
       if (begin > first) std::fill_n(penalty, begin - first, row_bounds::never);
       std::fill_n(penalty + count, (nibbles::rows - count % nibbles::rows) % nibbles::rows,
                   row_bounds::never);
-      take_rows(search, first, count, penalty);
+      take_rows(search, sums, first, count, penalty);
     }
   }
 
-  void take_rows(const slot_search& search, index_t first, index_t count,
+  void take_rows(const slot_search& search, row_sums& sums, index_t first, index_t count,
                  const std::uint16_t* penalty) const {
     const index_t blocks = (count + nibbles::rows - 1) / nibbles::rows;
     std::uint16_t least = row_bounds::never;
     for (index_t i = 0; i < blocks * nibbles::rows; ++i) least = std::min(least, penalty[i]);
     if (least > limit(search)) return;
-    take_row(search, first + (std::find(penalty, penalty + count, least) - penalty));
+    const index_t nearest = first + (std::find(penalty, penalty + count, least) - penalty);
+    rows_.take(search, nearest, sums(nearest));
     std::uint16_t most = limit(search);
     for (index_t b = 0; b < blocks; ++b, penalty += nibbles::rows, first += nibbles::rows) {
       std::uint32_t open = at_most(penalty, most);
       for (index_t i = 0; open != 0; ++i, open >>= 1U) {
         if ((open & 1U) == 0 || penalty[i] > most) continue;
-        take_row(search, first + i);
+        rows_.take(search, first + i, sums(first + i));
         most = limit(search);
       }
     }
@@ -88,12 +114,6 @@ class bounded_row_search {
 
   [[nodiscard]] std::uint16_t limit(const slot_search& search) const {
     return row_bounds::limit(penalties_, search.offset.row() - search.best.cost);
-  }
-
-  void take_row(const slot_search& search, index_t row) const {
-    double gain = 0.0;
-    rows_.table().sum(gains_, row, row + 1, &gain);
-    rows_.take(search, row, gain);
   }
 
   const distinct_rows& rows_;

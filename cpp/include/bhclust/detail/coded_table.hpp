@@ -15,11 +15,21 @@
 
 namespace bhclust::detail {
 
-/// One term for each level of each column, and what coded_table makes of them.
+/// The sums of a group's terms for rows against rows: by the code of the one, then of the other.
+/// Dense tables only.
+struct pair_terms {
+  std::vector<double> of_code;
+  std::vector<index_t> start;  ///< of each group
+};
+
+/// One term for each level of each column, and what coded_table makes of them; or, of the terms of
+/// a row of the table with all others, that row.
 struct gain_table {
-  std::vector<double> of_level;  ///< column after column, in the order of coded_table::levels
-  std::vector<double> of_code;   ///< the terms of groups of columns, ready for look-up
-  double base = 0.0;             ///< sparse rows: the sum over columns of the term of zero
+  std::vector<double> of_level;      ///< column after column, in the order of coded_table::levels
+  std::vector<double> of_code;       ///< the terms of groups of columns, ready for look-up
+  bool coded = false;                ///< whether of_code is ready: a few sums do without
+  double base = 0.0;                 ///< sparse rows: the sum over columns of the term of zero
+  std::vector<const double*> pairs;  ///< in place of of_level: where each group's terms begin
 };
 
 /// Live rows of a table in slots 0 … size()-1. Dense: neighbouring columns whose joint levels are
@@ -30,6 +40,7 @@ class coded_table {
   explicit coded_table(const table_view& X) : sparse_(X.sparse()), size_(X.rows()) {
     find_levels(X);
     form_groups();
+    if (!sparse_) list_levels_of_codes();
     code_rows(X);
   }
 
@@ -54,25 +65,23 @@ class coded_table {
       return;
     }
     for (index_t g = 0; g < groups(); ++g) {
-      split_code(g, codes_[at(slot * groups() + g)] - static_cast<code>(group_start_[at(g)]), f);
+      const std::uint32_t* level = levels_of(g, codes_[at(slot * groups() + g)]);
+      for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j, ++level) {
+        f(j, static_cast<index_t>(*level) - level_start_[at(j)]);
+      }
     }
   }
-
-  /// gain_table::of_code of rows against rows, by the codes of the one: dense tables only.
-  struct pair_terms {
-    std::vector<double> of_code;
-    std::vector<index_t> start;  ///< of each group
-  };
 
   /// `level_pairs` has column by column, level by level, the terms of all levels.
   [[nodiscard]] pair_terms pairs_of_codes(const std::vector<double>& level_pairs) const {
     pair_terms made;
     gain_table gains;
     begin_fill(gains);
+    gains.of_code.resize(at(group_start_.back()));
     const double* pairs = level_pairs.data();
     for (index_t g = 0; g < groups(); ++g) {
       made.start.push_back(static_cast<index_t>(made.of_code.size()));
-      const index_t size = group_start_[at(g) + 1] - group_start_[at(g)];
+      const index_t size = codes_of_group(g);
       const double* next = pairs;
       for (index_t own = 0; own < size; ++own) {
         next = pairs;
@@ -90,18 +99,7 @@ class coded_table {
     return made;
   }
 
-  /// As end_fill, for the terms of a row with all others.
-  void fill_pairs(const pair_terms& pairs, index_t slot, gain_table& gains) const {
-    for (index_t g = 0; g < groups(); ++g) {
-      const index_t first = group_start_[at(g)];
-      const index_t size = group_start_[at(g) + 1] - first;
-      const index_t own = static_cast<index_t>(codes_[at(slot * groups() + g)]) - first;
-      std::copy_n(pairs.of_code.data() + pairs.start[at(g)] + own * size, size,
-                  gains.of_code.data() + first);
-    }
-  }
-
-  /// The same of the stored cells of a sparse row.
+  /// As for_each_level, of the stored cells of a sparse row.
   template <class F>
   void for_each_stored_level(index_t slot, F&& f) const {
     const auto [begin, end] = codes_of(slot);
@@ -127,24 +125,48 @@ class coded_table {
 
   void begin_fill(gain_table& gains) const {
     gains.of_level.resize(at(level_start_.back()));
-    gains.of_code.resize(at(group_start_.back()));
+    gains.coded = false;
+    gains.pairs.clear();
+  }
+  /// In place of it, for the terms of a row with all others.
+  void fill_pairs(const pair_terms& pairs, index_t row, gain_table& gains) const {
+    gains.coded = false;
+    gains.pairs.clear();
+    for (index_t g = 0; g < groups(); ++g) {
+      const index_t own =
+          static_cast<index_t>(codes_[at(row * groups() + g)]) - group_start_[at(g)];
+      gains.pairs.push_back(pairs.of_code.data() + pairs.start[at(g)] + own * codes_of_group(g));
+    }
   }
 
-  /// Makes of_code from of_level.
+  /// Makes of_code. What is not sparse is summed without as well, and a few rows sooner.
   void end_fill(gain_table& gains) const {
+    gains.of_code.resize(at(group_start_.back()));
+    gains.coded = true;
     if (sparse_) {
       fill_sparse(gains);
-      return;
+    } else if (!gains.pairs.empty()) {
+      for (index_t g = 0; g < groups(); ++g) {
+        std::copy_n(gains.pairs[at(g)], codes_of_group(g),
+                    gains.of_code.data() + group_start_[at(g)]);
+      }
+    } else {
+      for (index_t g = 0; g < groups(); ++g) fill_group(g, gains);
     }
-    for (index_t g = 0; g < groups(); ++g) fill_group(g, gains);
   }
 
   /// out[s - begin] = the sum of a row's terms, for the rows in slots [begin, end).
   void sum(const gain_table& gains, index_t begin, index_t end, double* out) const {
     if (sparse_) {
       sum_sparse(gains, begin, end, out);
+    } else if (gains.coded) {
+      sum_dense(gains.of_code.data(), begin, end, out);
+    } else if (gains.pairs.empty() && groups() == columns()) {
+      sum_dense(gains.of_level.data(), begin, end, out);
     } else {
-      sum_dense(gains, begin, end, out);
+      for (index_t s = begin; s < end; ++s) {
+        out[s - begin] = gains.pairs.empty() ? sum_of_levels(gains, s) : sum_of_pairs(gains, s);
+      }
     }
   }
 
@@ -276,6 +298,18 @@ class coded_table {
     }
   }
 
+  void list_levels_of_codes() {
+    for (index_t g = 0; g < groups(); ++g) {
+      level_of_code_start_.push_back(static_cast<index_t>(level_of_code_.size()) -
+                                     group_start_[at(g)] * width_of(g));
+      for (index_t c = 0; c < codes_of_group(g); ++c) {
+        split_code(g, static_cast<code>(c), [&](index_t j, index_t v) {
+          level_of_code_.push_back(static_cast<std::uint32_t>(level_start_[at(j)] + v));
+        });
+      }
+    }
+  }
+
   void close_group(index_t end_column, index_t joint) {
     group_column_.push_back(end_column);
     group_start_.push_back(group_start_.back() + joint);
@@ -366,10 +400,44 @@ class coded_table {
     }
   }
 
+  [[nodiscard]] index_t width_of(index_t g) const noexcept {
+    return group_column_[at(g) + 1] - group_column_[at(g)];
+  }
+  /// The places in gain_table::of_level of the levels that a code of a group stands for.
+  [[nodiscard]] const std::uint32_t* levels_of(index_t g, code c) const noexcept {
+    return level_of_code_.data() + level_of_code_start_[at(g)] +
+           static_cast<index_t>(c) * width_of(g);
+  }
+  [[nodiscard]] index_t codes_of_group(index_t g) const noexcept {
+    return group_start_[at(g) + 1] - group_start_[at(g)];
+  }
+  [[nodiscard]] double sum_of_pairs(const gain_table& gains, index_t slot) const noexcept {
+    const code* c = codes_.data() + slot * groups();
+    double sum = 0.0;
+    for (index_t g = 0; g < groups(); ++g) {
+      sum += gains.pairs[at(g)][static_cast<index_t>(c[g]) - group_start_[at(g)]];
+    }
+    return sum;
+  }
+
+  /// Groups one by one, as fill_group adds up their terms.
+  [[nodiscard]] double sum_of_levels(const gain_table& gains, index_t slot) const noexcept {
+    const double* term = gains.of_level.data();
+    const code* c = codes_.data() + slot * groups();
+    double sum = 0.0;
+    for (index_t g = 0; g < groups(); ++g) {
+      const std::uint32_t* level = levels_of(g, c[g]);
+      const index_t width = width_of(g);
+      double own = 0.0;
+      for (index_t k = 0; k < width; ++k) own += term[level[k]];
+      sum += own;
+    }
+    return sum;
+  }
+
   /// Four rows at a time hide the latency of the additions; each row's order stays the same.
-  void sum_dense(const gain_table& gains, index_t begin, index_t end, double* out) const {
+  void sum_dense(const double* term, index_t begin, index_t end, double* out) const {
     const index_t per_row = groups();
-    const double* term = gains.of_code.data();
     index_t s = begin;
     for (; s + 4 <= end; s += 4) {
       const code* c = codes_.data() + s * per_row;
@@ -420,6 +488,10 @@ class coded_table {
   std::vector<code> codes_;
   std::vector<index_t> row_start_;
   std::vector<std::uint32_t> column_of_code_;  ///< sparse
+  /// Dense: code by code, the places in gain_table::of_level of its columns' levels; where a
+  /// group's begin, less what codes below its own would take.
+  std::vector<std::uint32_t> level_of_code_;
+  std::vector<index_t> level_of_code_start_;
 };
 
 }  // namespace bhclust::detail

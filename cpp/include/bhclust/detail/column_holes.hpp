@@ -7,6 +7,7 @@
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace bhclust::detail {
 
@@ -25,6 +26,19 @@ struct column_holes {
   void encode(const scaled_columns& columns, const row_view& row, double* y) const noexcept {
     for (index_t j = 0; j < d; ++j) y[j] = columns(j, row.value(j));
   }
+
+  /// The same with own(cluster) as the row's term: of the record of `fields` numbers that it makes
+  /// as a cluster, in which all beside counts and means is 0.
+  template <class Own>
+  void encode(const scaled_columns& columns, const row_view& row, index_t fields, const Own& own,
+              double* y) const {
+    std::vector<double> cluster(static_cast<std::size_t>(fields), 0.0);
+    encode(columns, row, y);
+    y[d] = 0.0;
+    lift(y, cluster.data());
+    y[d] = own(cluster.data());
+  }
+  [[nodiscard]] index_t row_fields() const noexcept { return d + 1; }
 
   /// The counts and means of a row.
   void lift(const double* row, double* cluster) const noexcept {

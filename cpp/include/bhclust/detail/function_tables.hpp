@@ -3,12 +3,15 @@
 #pragma once
 
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -30,15 +33,31 @@ struct function_table {
   }
 };
 
+/// The sum of each column's cells, missing ones left out.
+[[nodiscard]] inline std::vector<double> sums_of_columns(const table_view& X) {
+  std::vector<double> sums(static_cast<std::size_t>(X.columns()), 0.0);
+  pacer pace;
+  for (index_t i = 0; i < X.rows(); ++i) {
+    const row_view row = X.row(i);
+    pace(2 * row.stored());
+    for (index_t k = 0; k < row.stored(); ++k) {
+      if (!is_missing(row.value(k))) sums[static_cast<std::size_t>(row.column(k))] += row.value(k);
+    }
+  }
+  return sums;
+}
+
 /// Makes and keeps tables; columns with equal hyperparameters share theirs. Tables move with their
 /// owner but are never copied.
 class function_tables {
  public:
   /// Tables are as long as a budget of a few megabytes allows for this many columns; those of
-  /// numbers of rows end at the number there are.
-  function_tables(index_t columns, index_t rows)
+  /// numbers of rows end at the number there are, those of sums at what a column adds up to, where
+  /// that is told.
+  function_tables(index_t columns, index_t rows, std::vector<double> sums = {})
       : size_(std::clamp<index_t>(budget / std::max<index_t>(columns, 1), 16, 4096)),
-        rows_(std::min(size_, rows + 1)) {}
+        rows_(std::min(size_, rows + 1)),
+        sums_(std::move(sums)) {}
   /// For a few functions of each of some thousand clusters: no longer than repays its making.
   [[nodiscard]] static function_tables short_ones(index_t columns, index_t rows) {
     function_tables made(columns, rows);
@@ -52,12 +71,23 @@ class function_tables {
   function_tables& operator=(function_tables&&) = default;
   ~function_tables() = default;
 
+  /// The tables that follow are for column j.
+  void enter_column(index_t j) noexcept {
+    if (!sums_.empty()) sum_ = sums_[static_cast<std::size_t>(j)];
+  }
+  /// They are for sums of any columns.
+  void leave_column() noexcept { sum_ = infinite; }
+
   /// ln Γ(a + m) - ln Γ(a) of sums of counts m.
-  [[nodiscard]] function_table gamma_ratio(double a) { return gamma_ratio(a, size_); }
+  [[nodiscard]] function_table gamma_ratio(double a) { return gamma_ratio(a, size_for(sum_)); }
+  /// The same of numbers of rows and sums of counts together.
+  [[nodiscard]] function_table gamma_ratio_of_both(double a) {
+    return gamma_ratio(a, size_for(sum_ + static_cast<double>(rows_)));
+  }
   /// The same of numbers of rows m.
   [[nodiscard]] function_table gamma_ratio_of_rows(double a) { return gamma_ratio(a, rows_); }
   /// m ln m of sums of counts m.
-  [[nodiscard]] function_table count_log_count() { return count_log_count(size_); }
+  [[nodiscard]] function_table count_log_count() { return count_log_count(size_for(sum_)); }
   /// The same of numbers of rows m.
   [[nodiscard]] function_table count_log_count_of_rows() { return count_log_count(rows_); }
   /// ln(b + n) of numbers of rows n.
@@ -78,10 +108,18 @@ class function_tables {
   }
 
  private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
   static constexpr index_t budget = 1000000;  ///< entries of all columns' tables of one kind
 
   /// Which function, its parameters, and where its table ends.
   using key = std::array<double, 4>;
+
+  /// Powers of 2, so that columns with equal hyperparameters still share tables.
+  [[nodiscard]] index_t size_for(double most) const noexcept {
+    index_t size = 16;
+    while (size < size_ && !(static_cast<double>(size) > most)) size *= 2;
+    return std::min(size, size_);
+  }
 
   [[nodiscard]] function_table gamma_ratio(double a, index_t size) {
     return make({0.0, a, 0.0, static_cast<double>(size)}, size,
@@ -131,6 +169,8 @@ class function_tables {
   }
 
   index_t size_, rows_;
+  std::vector<double> sums_;  ///< of each column's counts, if told
+  double sum_ = infinite;     ///< of the column that tables are made for
   std::map<key, std::vector<double>> tables_;
 };
 

@@ -43,7 +43,7 @@ class independent_store {
   };
 
   independent_store(const independent<Column>& model, const table_view& X)
-      : tables_(model.columns(), X.rows()),
+      : tables_(model.columns(), X.rows(), sums_of_columns(X)),
         model_(tabulated(model, tables_)),
         rows_(X, searches()),
         clusters_(model_, tables_),
@@ -133,7 +133,11 @@ class independent_store {
   /// By the codes of the row alone; its statistics only where there are clusters.
   void load_row_by_pairs(query& q, index_t row) const {
     rows().fill_pairs(row_pairs_, row, q.gains);
-    if (bounds_.usable()) bounds_.fill_pairs(rows(), row, q.bounds);
+    if (bounds_.usable()) {
+      bounds_.fill_pairs(rows(), row, q.bounds);
+    } else {
+      rows().end_fill(q.gains);
+    }
     if (clusters_.size() > 0) load_statistics(q, row);
   }
 
@@ -144,8 +148,8 @@ class independent_store {
   }
 
   void end_fill(query& q) const {
-    rows().end_fill(q.gains);
     if (bounds_.usable()) bounds_.fill(rows(), q.gains, tilt_, slope(q.gains), q.bounds);
+    if (!bounds_.usable() || rows().sparse()) rows().end_fill(q.gains);
   }
 
   void sum_slots(const query& q, index_t begin, index_t end, double* out) const {
@@ -223,7 +227,7 @@ class independent_store {
   margin_clusters<model_type, Column, Score> clusters_;
   level_terms<model_type, Score> terms_;
   row_bounds bounds_;
-  coded_table::pair_terms row_pairs_;
+  pair_terms row_pairs_;
   bool row_pairs_ready_ = false;  ///< row_pairs_ and the bounds' serve in place of the terms' pairs
   std::vector<double> tilt_;      ///< totalled: 1 for counts, -1 for their total
 };

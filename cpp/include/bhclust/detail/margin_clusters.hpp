@@ -99,7 +99,7 @@ class margin_clusters {
     for (index_t s = search.begin; s < search.end; ++s) {
       const double own = search.offset(s);
       if (own < std::numeric_limits<double>::infinity()) {
-        run.open.push_back({s - first, own, 0.0, total_gain(model, q, s - first)});
+        run.open.push_back({s - first, own, 0.0, total_gain(model, q, s - first), 0.0});
       }
     }
     index_t j = 0;
@@ -107,8 +107,9 @@ class margin_clusters {
       for (index_t k = 0; k < margins_.ends() && !run.open.empty(); ++k) {
         const index_t next = j + margins_type::chunk;
         add_columns(run, j, next);
-        if (k < 2) start_from_best(run, k, next);
-        close_hopeless(run, k);
+        for (auto& pair : run.open) pair.least = pair.offset - most_gain(run, k, pair);
+        if (k < 2) start_from_best(run, next);
+        close_hopeless(run);
         j = next;
       }
     }
@@ -117,6 +118,9 @@ class margin_clusters {
   }
 
  private:
+  /// Statistics of so many numbers have a place of their own on the stack, which compilers keep in
+  /// registers where a column's width is known.
+  static constexpr index_t narrow = 4;
   static constexpr index_t work_a_column = 32;  ///< for pacers
 
   /// A pair of clusters of which the first columns have been looked at.
@@ -125,6 +129,7 @@ class margin_clusters {
     double offset;
     double sum;    ///< log marginal likelihood of the union, of those columns
     double total;  ///< the gain of the column of totals, if there is one
+    double least;  ///< its cost is no less
   };
 
   /// A search under way.
@@ -160,12 +165,16 @@ class margin_clusters {
   void add_columns(running& run, index_t begin, index_t end, open_pair& pair) const {
     const auto& model = run.model;
     const double* t = statistics_[pair.cluster];
-    double* scratch = run.scratch.data();
+    const double* s = run.q.statistics.data();
+    double here[narrow];
     for (index_t j = begin; j < end; ++j) {
       const index_t at = model.offset(j);
-      std::copy_n(run.q.statistics.data() + at, model.column(j).width(), scratch);
-      merge_statistics(model.column(j), scratch, t + at);
-      pair.sum += model.column(j).log_marginal(scratch);
+      const auto& column = model.column(j);
+      const index_t width = column.width();
+      double* sum = width <= narrow ? here : run.scratch.data();
+      for (index_t i = 0; i < width; ++i) sum[i] = s[at + i];
+      merge_statistics(column, sum, t + at);
+      pair.sum += column.log_marginal(sum);
     }
   }
 
@@ -182,20 +191,17 @@ class margin_clusters {
   }
 
   /// The pair of the best prospects is computed at once: a good cost to beat.
-  void start_from_best(running& run, index_t k, index_t next) const {
-    const auto promise = [&](const open_pair& p) { return p.offset - most_gain(run, k, p); };
+  void start_from_best(running& run, index_t next) const {
     open_pair first =
         *std::min_element(run.open.begin(), run.open.end(),
-                          [&](const auto& a, const auto& b) { return promise(a) < promise(b); });
-    if (promise(first) > run.search.best.cost) return;
+                          [](const auto& a, const auto& b) { return a.least < b.least; });
+    if (first.least > run.search.best.cost) return;
     add_columns(run, next, run.model.columns(), first);
     take_pair(run, first);
   }
 
-  void close_hopeless(running& run, index_t k) const {
-    const auto hopeless = [&](const open_pair& p) {
-      return p.offset - most_gain(run, k, p) > run.search.best.cost;
-    };
+  static void close_hopeless(running& run) {
+    const auto hopeless = [&](const open_pair& p) { return p.least > run.search.best.cost; };
     run.open.erase(std::remove_if(run.open.begin(), run.open.end(), hopeless), run.open.end());
   }
 

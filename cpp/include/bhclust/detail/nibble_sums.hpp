@@ -28,7 +28,11 @@ struct nibbles {
     byte = static_cast<std::uint8_t>((byte & ~(15U << shift(row))) | (code << shift(row)));
   }
 
- private:
+  /// Which byte of a table the code of a row's first group is in; those of others come 16 on.
+  [[nodiscard]] static index_t byte_of(index_t row, index_t groups) noexcept {
+    return row / rows * bytes(groups) + row % 16;
+  }
+  /// How far up in that byte it is; of a row of a block.
   [[nodiscard]] static unsigned shift(index_t row) noexcept { return row < 16 ? 0U : 4U; }
 };
 

@@ -59,16 +59,13 @@ class normal_inverse_gamma_holes_kernel {
     return scale(model, X).take(X, means, true);
   }
 
-  [[nodiscard]] index_t row_fields() const noexcept { return d() + 1; }
+  [[nodiscard]] index_t row_fields() const noexcept { return records_.row_fields(); }
   [[nodiscard]] index_t cluster_fields() const noexcept { return 1 + 3 * d(); }
   [[nodiscard]] static index_t scratch() noexcept { return 0; }
 
   void encode(const row_view& row, double* y) const {
-    records_.encode(columns_, row, y);
-    y[d()] = 0.0;
-    std::vector<double> cluster(at(cluster_fields()));
-    lift(y, cluster.data());
-    y[d()] = log_p(cluster.data());
+    records_.encode(
+        columns_, row, cluster_fields(), [this](const double* c) { return log_p(c); }, y);
   }
 
   void lift(const double* row, double* cluster) const noexcept {

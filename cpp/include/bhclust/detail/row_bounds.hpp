@@ -19,17 +19,19 @@ namespace bhclust::detail {
 /// What row_bounds makes of a gain_table. sum of a row <= top - step (penalty of the row - 1), the
 /// one for the rounding of the sum.
 struct bound_table {
-  std::vector<double> values;           ///< 16 a group
+  std::vector<double> below;         ///< of each class: how far it lies below its column's largest
+  std::vector<std::uint16_t> parts;  ///< the same in 256ths of a step
+  std::vector<index_t> place;        ///< of a row: where its levels' parts begin
   std::vector<std::uint8_t> penalties;  ///< 16 a group
-  std::vector<double> most;             ///< the largest of a group's values
   double top = 0.0;
   double step = 0.0;  ///< 0: no bounds, because a term was not finite
 };
 
 /// The rows of a coded_table once more, in four bits a group of neighbouring columns: a column's
 /// levels fall into classes, of which a group has 16 at most together. A class stands for the
-/// largest of its levels' terms. A group's terms become whole penalties below its largest, rounded
-/// down, so that a row's bound is a sum of small whole numbers.
+/// largest of its levels' terms. Terms become penalties below the largest of their column, those of
+/// a group are added up to whole steps, rounded down, so that a row's bound is a sum of small whole
+/// numbers.
 class row_bounds {
  public:
   static constexpr std::uint16_t never = 65535;  ///< the penalty of rows that were retired
@@ -41,13 +43,8 @@ class row_bounds {
     form_groups();
     if (!usable()) return;
     retired_.assign(at(blocks_for(rows.size()) * nibbles::rows), never);
-    codes_.assign(at(blocks_for(rows.size()) * nibbles::bytes(groups_)), 0);
-    pacer pace;
-    for (index_t s = 0; s < rows.size(); ++s) {
-      pace(8 * rows.columns());
-      retired_[at(s)] = 0;
-      rows.for_each_level(s, [&](index_t j, index_t v) { add_code(s, j, class_of(j, v)); });
-    }
+    std::fill_n(retired_.begin(), rows.size(), std::uint16_t{0});
+    code_rows(rows);
   }
 
   /// Tables of very many columns, or of columns of very many levels, are left to the exact sums.
@@ -57,94 +54,70 @@ class row_bounds {
   /// which must not change any row's sum. An empty tilt is none.
   void fill(const coded_table& rows, const gain_table& gains, const std::vector<double>& tilt,
             double slope, bound_table& bounds) const {
-    bounds.values.assign(at(groups_ * nibbles::entries), -std::numeric_limits<double>::infinity());
-    bounds.penalties.resize(at(groups_ * nibbles::entries));
-    bounds.most.resize(at(groups_));
+    bounds.below.resize(class_start_.size());
+    scale of_all;
     bounds.top = 0.0;
-    double size = 1.0;
-    double range = 0.0;
     for (index_t g = 0; g < groups_; ++g) {
-      double* value = bounds.values.data() + g * nibbles::entries;
-      const index_t joint = fill_group(rows, gains, tilt, slope, g, value);
-      const double least = smallest_of(value, joint);
-      const double most = largest_of(value);
-      bounds.most[at(g)] = most;
-      bounds.top += most;
-      size += std::fabs(most) + std::fabs(least);
-      range = std::fmax(range, most - least);
+      double range = 0.0;
+      for_each_column(g, [&](index_t j) {
+        const double* term = gains.of_level.data() + level_start_[at(j)];
+        const auto seen =
+            take_largest(rows, j, term, tilt, slope, bounds.below.data() + class_begin_[at(j)]);
+        bounds.top += seen.most;
+        range += seen.most - seen.least;
+        of_all.size += std::fabs(seen.most) + std::fabs(seen.least);
+      });
+      of_all.range = std::fmax(of_all.range, range);
     }
-    bounds.step = step_of(range, size);
-    if (!std::isfinite(bounds.top) || !std::isfinite(bounds.step)) {
-      bounds.step = 0.0;
-      return;
-    }
-    for (index_t g = 0; g < groups_; ++g) {
-      penalties(bounds.values.data() + g * nibbles::entries, bounds.most[at(g)], 1.0 / bounds.step,
-                bounds.penalties.data() + g * nibbles::entries);
-    }
+    bounds.step = step_of(of_all, bounds.top);
+    if (bounds.step == 0.0) return;
+    into_parts(bounds.below, bounds.step, bounds.parts);
+    add_up(bounds.parts.data(), class_begin_.data(), bounds);
   }
 
   /// Makes fill_pairs ready for queries that are rows. `level_pairs` has column by column, level by
   /// level, the terms of all levels; the tilt's slope is one for all.
   void tabulate_pairs(const coded_table& rows, const std::vector<double>& level_pairs,
                       const std::vector<double>& tilt, double slope) {
-    if (!count_pairs(rows)) return;
-    std::vector<double> values(at(pair_start_.back() * nibbles::entries),
-                               -std::numeric_limits<double>::infinity());
-    pair_most_.resize(at(pair_start_.back()));
-    double size = 1.0;
-    double range = 0.0;
-    gain_table gains;
-    rows.begin_fill(gains);
+    place_pairs();
+    std::vector<double> below(at(pair_place_.back()));
+    pair_most_.resize(at(level_start_.back()));
+    scale of_all;
     const double* pairs = level_pairs.data();
     for (index_t g = 0; g < groups_; ++g) {
-      double largest_size = 0.0;
-      for (index_t p = pair_start_[at(g)]; p < pair_start_[at(g) + 1]; ++p) {
-        take_pairs(rows, pairs, g, p - pair_start_[at(g)], gains);
-        double* value = values.data() + p * nibbles::entries;
-        const index_t joint = fill_group(rows, gains, tilt, slope, g, value);
-        const double least = smallest_of(value, joint);
-        const double most = largest_of(value);
-        pair_most_[at(p)] = most;
-        range = std::fmax(range, most - least);
-        largest_size = std::fmax(largest_size, std::fabs(most) + std::fabs(least));
-      }
-      size += largest_size;
-      for_each_column(g, [&](index_t j) { pairs += squared_levels(rows, j); });
+      double range = 0.0;
+      for_each_column(g, [&](index_t j) {
+        double widest = 0.0;
+        double largest_size = 0.0;
+        const index_t n = level_start_[at(j) + 1] - level_start_[at(j)];
+        for (index_t v = level_start_[at(j)]; v < level_start_[at(j) + 1]; ++v, pairs += n) {
+          const auto seen =
+              take_largest(rows, j, pairs, tilt, slope, below.data() + pair_place_[at(v)]);
+          pair_most_[at(v)] = seen.most;
+          widest = std::fmax(widest, seen.most - seen.least);
+          largest_size = std::fmax(largest_size, std::fabs(seen.most) + std::fabs(seen.least));
+        }
+        range += widest;
+        of_all.size += largest_size;
+      });
+      of_all.range = std::fmax(of_all.range, range);
     }
-    pair_step_ = step_of(range, size);
-    if (!std::isfinite(size) || !std::isfinite(pair_step_)) return;
-    pair_penalties_.resize(values.size());
-    for (index_t p = 0; p < pair_start_.back(); ++p) {
-      penalties(values.data() + p * nibbles::entries, pair_most_[at(p)], 1.0 / pair_step_,
-                pair_penalties_.data() + p * nibbles::entries);
-    }
+    pair_step_ = step_of(of_all, of_all.size);
+    if (pair_step_ > 0.0) into_parts(below, pair_step_, pair_parts_);
   }
-  [[nodiscard]] bool has_pairs() const noexcept { return !pair_penalties_.empty(); }
+  [[nodiscard]] bool has_pairs() const noexcept { return !pair_parts_.empty(); }
 
   /// As fill, for a query that is a row.
   void fill_pairs(const coded_table& rows, index_t row, bound_table& bounds) const {
-    bounds.penalties.resize(at(groups_ * nibbles::entries));
+    bounds.place.resize(at(columns()));
     bounds.top = 0.0;
     bounds.step = pair_step_;
-    index_t g = 0;
-    index_t p = 0;
-    index_t factor = 1;
-    const auto close = [&] {
-      p += pair_start_[at(g)];
-      bounds.top += pair_most_[at(p)];
-      std::copy_n(pair_penalties_.data() + p * nibbles::entries, nibbles::entries,
-                  bounds.penalties.data() + g * nibbles::entries);
-      ++g;
-      p = 0;
-      factor = 1;
-    };
     rows.for_each_level(row, [&](index_t j, index_t v) {
-      if (group_[at(j)] != g) close();
-      p += factor * v;
-      factor *= level_start_[at(j) + 1] - level_start_[at(j)];
+      const index_t level = level_start_[at(j)] + v;
+      bounds.top += pair_most_[at(level)];
+      bounds.place[at(j)] = pair_place_[at(level)];
     });
-    while (g < groups_) close();
+    add_up(pair_parts_.data(), bounds.place.data(), bounds);
   }
 
   /// The largest penalty of rows whose sum may reach `least`.
@@ -165,11 +138,13 @@ class row_bounds {
   void retire(index_t slot) noexcept { retired_[at(slot)] = never; }
 
   void keep(const std::vector<index_t>& kept) {
-    index_t to = 0;
-    for (const index_t from : kept) move(from, to++);
-    retired_.resize(at(blocks_for(to) * nibbles::rows));
-    codes_.resize(at(blocks_for(to) * nibbles::bytes(groups_)));
-    for (auto s = to; s < static_cast<index_t>(retired_.size()); ++s) retire(s);
+    const auto size = static_cast<index_t>(kept.size());
+    for (index_t s = 0; s < size; s += nibbles::rows) {
+      keep_block(kept.data() + s, std::min(nibbles::rows, size - s), s / nibbles::rows);
+    }
+    retired_.resize(at(blocks_for(size) * nibbles::rows));
+    codes_.resize(at(blocks_for(size) * nibbles::bytes(groups_)));
+    for (auto s = size; s < static_cast<index_t>(retired_.size()); ++s) retire(s);
   }
 
  private:
@@ -182,12 +157,27 @@ class row_bounds {
   [[nodiscard]] static index_t blocks_for(index_t rows) noexcept {
     return (rows + nibbles::rows - 1) / nibbles::rows;
   }
-  [[nodiscard]] double step_of(double range, double size) const noexcept {
-    return std::fmax(std::fmin(range, deepest) / cap(), 1e-12 * size);
+  /// Of all terms: the largest range of a group's sums, and the sum of sizes.
+  struct scale {
+    double range = 0.0, size = 1.0;
+  };
+  /// The largest and the least of a column's classes.
+  struct extremes {
+    double most, least;
+  };
+
+  [[nodiscard]] index_t columns() const noexcept { return static_cast<index_t>(group_.size()); }
+  [[nodiscard]] index_t classes(index_t j) const noexcept {
+    return class_begin_[at(j) + 1] - class_begin_[at(j)] - 1;
+  }
+  /// 0 where there are no bounds.
+  [[nodiscard]] double step_of(const scale& of_all, double top) const noexcept {
+    const double step = std::fmax(std::fmin(of_all.range, deepest) / cap(), 1e-12 * of_all.size);
+    return std::isfinite(top) && std::isfinite(step) ? step : 0.0;
   }
   /// The largest penalty of a group.
-  [[nodiscard]] double cap() const noexcept {
-    return static_cast<double>(std::min<index_t>(255, (never - 1) / groups_));
+  [[nodiscard]] std::uint16_t cap() const noexcept {
+    return static_cast<std::uint16_t>(std::min<index_t>(255, (never - 1) / groups_));
   }
 
   template <class F>
@@ -195,40 +185,6 @@ class row_bounds {
     if (g + 1 >= static_cast<index_t>(group_column_.size())) return;  // fills up to even
     for (index_t j = group_column_[at(g)]; j < group_column_[at(g) + 1]; ++j) f(j);
   }
-  [[nodiscard]] static index_t squared_levels(const coded_table& rows, index_t j) noexcept {
-    const auto n = static_cast<index_t>(rows.levels(j).size());
-    return n * n;
-  }
-
-  /// Whether joint levels of groups are few enough for a table of their own.
-  bool count_pairs(const coded_table& rows) {
-    const index_t most = std::min<index_t>(65536, 4 * rows.size());
-    pair_start_.assign(1, 0);
-    for (index_t g = 0; g < groups_; ++g) {
-      index_t joint = 1;
-      for_each_column(g, [&](index_t j) {
-        joint = std::min(most, joint * static_cast<index_t>(rows.levels(j).size()));
-      });
-      pair_start_.push_back(pair_start_.back() + joint);
-    }
-    return pair_start_.back() < most;
-  }
-
-  /// The terms of the columns of a group with those of its joint level `own`.
-  void take_pairs(const coded_table& rows, const double* pairs, index_t g, index_t own,
-                  gain_table& gains) const {
-    for_each_column(g, [&](index_t j) {
-      const auto n = static_cast<index_t>(rows.levels(j).size());
-      std::copy_n(pairs + own % n * n, n, gains.of_level.data() + level_start_[at(j)]);
-      own /= n;
-      pairs += n * n;
-    });
-  }
-
-  [[nodiscard]] index_t class_of(index_t j, index_t v) const noexcept {
-    return class_[at(level_start_[at(j)] + v)];
-  }
-
   void choose_classes(const coded_table& rows) {
     std::vector<index_t> counts(at(rows.total_levels()), 0);
     level_start_.push_back(0);
@@ -286,97 +242,132 @@ class row_bounds {
     group_column_.push_back(static_cast<index_t>(group_.size()));
     const auto filled = static_cast<index_t>(group_column_.size()) - 1;
     groups_ = filled + filled % 2;
-  }
-
-  void add_code(index_t slot, index_t j, index_t k) noexcept {
-    const index_t g = group_[at(j)];
-    std::uint8_t* block = codes_.data() + slot / nibbles::rows * nibbles::bytes(groups_);
-    const index_t row = slot % nibbles::rows;
-    nibbles::set(block, g, row,
-                 nibbles::get(block, g, row) + static_cast<unsigned>(factor_[at(j)] * k));
-  }
-
-  void move(index_t from, index_t to) noexcept {
-    if (from == to) return;
-    const std::uint8_t* source = codes_.data() + from / nibbles::rows * nibbles::bytes(groups_);
-    std::uint8_t* target = codes_.data() + to / nibbles::rows * nibbles::bytes(groups_);
-    for (index_t g = 0; g < groups_; ++g) {
-      nibbles::set(target, g, to % nibbles::rows, nibbles::get(source, g, from % nibbles::rows));
-    }
-    retired_[at(to)] = retired_[at(from)];
-  }
-
-  /// The largest terms of a group's classes; how many there are.
-  index_t fill_group(const coded_table& rows, const gain_table& gains,
-                     const std::vector<double>& tilt, double slope, index_t g,
-                     double* value) const {
-    index_t joint = 1;
-    value[0] = 0.0;
-    for_each_column(g, [&](index_t j) {
-      const double* term = gains.of_level.data() + level_start_[at(j)];
-      const double* level = tilt.empty() ? nullptr : rows.levels(j).data();
-      const double factor = tilt.empty() ? 0.0 : tilt[at(j)] * slope;
-      const index_t* start = class_start_.data() + class_begin_[at(j)];
-      const index_t classes = class_begin_[at(j) + 1] - class_begin_[at(j)] - 1;
-      for (index_t k = classes - 1; k >= 0; --k) {
-        const double most = level == nullptr ? largest(term, start[k], start[k + 1])
-                                             : largest(term, level, factor, start[k], start[k + 1]);
-        for (index_t u = 0; u < joint; ++u) value[k * joint + u] = value[u] + most;
+    for (index_t j = 0; j < columns(); ++j) {
+      for (index_t k = 0; k < nibbles::entries; ++k) {
+        class_in_code_.push_back(static_cast<std::uint8_t>(k / factor_[at(j)] % classes(j)));
       }
-      joint *= classes;
-    });
-    return joint;
-  }
-
-  /// The largest of a group's 16 values; of NaN or another.
-  [[nodiscard]] static double largest_of(const double* value) noexcept {
-    double most[lanes::count];
-    larger(lanes::load(value + lanes::count), lanes::load(value)).store(most);
-    for (index_t k = 0; k < 4; ++k) most[k] = most[k] > most[k + 4] ? most[k] : most[k + 4];
-    const double first = most[0] > most[1] ? most[0] : most[1];
-    const double second = most[2] > most[3] ? most[2] : most[3];
-    return first > second ? first : second;
-  }
-  [[nodiscard]] static double smallest_of(const double* value, index_t count) noexcept {
-    double least[4] = {value[0], value[0], value[0], value[0]};
-    for (index_t k = 0; k < count; ++k) {
-      least[k % 4] = value[k] < least[k % 4] ? value[k] : least[k % 4];
     }
-    const double first = least[0] < least[1] ? least[0] : least[1];
-    const double second = least[2] < least[3] ? least[2] : least[3];
-    return first < second ? first : second;
   }
 
-  /// The largest of term[begin … end-1]; NaN, which is no row's best, is passed over.
-  [[nodiscard]] static double largest(const double* term, index_t begin, index_t end) noexcept {
-    double most = term[begin];
-    for (index_t v = begin + 1; v < end; ++v) most = term[v] > most ? term[v] : most;
-    return most;
+  void code_rows(const coded_table& rows) {
+    codes_.assign(at(blocks_for(rows.size()) * nibbles::bytes(groups_)), 0);
+    std::vector<std::uint8_t> share(class_.size());  // of a level in its group's code
+    for (index_t j = 0; j < columns(); ++j) {
+      for (index_t v = level_start_[at(j)]; v < level_start_[at(j) + 1]; ++v) {
+        share[at(v)] = static_cast<std::uint8_t>(factor_[at(j)] * class_[at(v)]);
+      }
+    }
+    std::vector<unsigned> code(at(groups_));
+    pacer pace;
+    for (index_t s = 0; s < rows.size(); ++s) {
+      pace(8 * rows.columns());
+      std::fill(code.begin(), code.end(), 0U);
+      rows.for_each_level(s, [&](index_t j, index_t v) {
+        code[at(group_[at(j)])] += share[at(level_start_[at(j)] + v)];
+      });
+      std::uint8_t* to = codes_.data() + nibbles::byte_of(s, groups_);
+      const unsigned shift = nibbles::shift(s % nibbles::rows);
+      for (index_t g = 0; g < groups_; ++g, to += 16) {
+        *to = static_cast<std::uint8_t>(*to | code[at(g)] << shift);
+      }
+    }
   }
-  /// The same of term + factor * level.
-  [[nodiscard]] static double largest(const double* term, const double* level, double factor,
-                                      index_t begin, index_t end) noexcept {
-    double most = term[begin] + factor * level[begin];
-    for (index_t v = begin + 1; v < end; ++v) {
-      const double here = term[v] + factor * level[v];
+
+  /// Fills a block with the codes of rows that come no earlier.
+  void keep_block(const index_t* kept, index_t count, index_t block) noexcept {
+    index_t from[nibbles::rows] = {};
+    unsigned shift[nibbles::rows] = {};
+    std::uint16_t retired[nibbles::rows] = {};
+    for (index_t i = 0; i < count; ++i) {
+      from[i] = nibbles::byte_of(kept[i], groups_);
+      shift[i] = nibbles::shift(kept[i] % nibbles::rows);
+      retired[i] = retired_[at(kept[i])];
+    }
+    std::copy_n(retired, nibbles::rows, retired_.begin() + block * nibbles::rows);
+    const std::uint8_t* source = codes_.data();
+    std::uint8_t* target = codes_.data() + block * nibbles::bytes(groups_);
+    for (index_t g = 0; g < groups_; ++g, source += 16, target += 16) {
+      std::uint8_t made[16];
+      for (index_t i = 0; i < 16; ++i) {
+        const unsigned low = (unsigned{source[from[i]]} >> shift[i]) & 15U;
+        const unsigned high = (unsigned{source[from[16 + i]]} >> shift[16 + i]) & 15U;
+        made[i] = static_cast<std::uint8_t>(low | high << 4U);
+      }
+      std::copy_n(made, 16, target);
+    }
+  }
+
+  /// How far a column's classes, each its largest term, lie below their largest; what is no number
+  /// lies as far as can be told.
+  extremes take_largest(const coded_table& rows, index_t j, const double* term,
+                        const std::vector<double>& tilt, double slope, double* below) const {
+    const std::uint8_t* of = class_.data() + level_start_[at(j)];
+    const index_t levels = level_start_[at(j) + 1] - level_start_[at(j)];
+    if (tilt.empty())
+      return take_largest(of, levels, classes(j), [=](index_t v) { return term[v]; }, below);
+    const double* level = rows.levels(j).data();
+    const double factor = tilt[at(j)] * slope;
+    return take_largest(
+        of, levels, classes(j), [=](index_t v) { return term[v] + factor * level[v]; }, below);
+  }
+
+  template <class Term>
+  static extremes take_largest(const std::uint8_t* of, index_t levels, index_t classes,
+                               const Term& term, double* below) noexcept {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    for (index_t k = 0; k < classes; ++k) below[k] = -infinite;
+    for (index_t v = 0; v < levels; ++v) {
+      const double here = term(v);
+      double& most = below[of[v]];
       most = here > most ? here : most;
     }
-    return most;
+    extremes seen{-infinite, infinite};
+    for (index_t k = 0; k < classes; ++k) {
+      seen.most = below[k] > seen.most ? below[k] : seen.most;
+      seen.least = below[k] < seen.least ? below[k] : seen.least;
+    }
+    for (index_t k = 0; k < classes; ++k) below[k] = seen.most - below[k];
+    return seen;
   }
 
-  /// Whole steps that a group's values lie below its largest.
-  void penalties(const double* value, double most, double steps_a_nat,
-                 std::uint8_t* penalty) const noexcept {
-    const double limit = cap();
-    // three loops, each of which the compiler turns into vectors
-    double steps[nibbles::entries];
-    std::int32_t whole[nibbles::entries];
-    for (index_t k = 0; k < nibbles::entries; ++k) {
-      const double all = (most - value[k]) * steps_a_nat;
-      steps[k] = all < limit ? all : limit;
+  /// Rounded down.
+  static void into_parts(const std::vector<double>& below, double step,
+                         std::vector<std::uint16_t>& parts) {
+    constexpr double limit = 65535.0;
+    const double parts_a_nat = 256.0 / step;
+    const std::size_t count = below.size();
+    parts.resize(count + nibbles::entries);  // sums_of_values reads on
+    const double* from = below.data();
+    std::uint16_t* to = parts.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const double all = from[i] * parts_a_nat;
+      to[i] = static_cast<std::uint16_t>(static_cast<std::int32_t>(all < limit ? all : limit));
     }
-    for (index_t k = 0; k < nibbles::entries; ++k) whole[k] = static_cast<std::int32_t>(steps[k]);
-    for (index_t k = 0; k < nibbles::entries; ++k) penalty[k] = static_cast<std::uint8_t>(whole[k]);
+  }
+
+  void place_pairs() {
+    pair_place_.assign(1, 0);
+    for (index_t j = 0; j < columns(); ++j) {
+      for (index_t v = level_start_[at(j)]; v < level_start_[at(j) + 1]; ++v) {
+        pair_place_.push_back(pair_place_.back() + classes(j));
+      }
+    }
+  }
+
+  /// Penalties of groups' codes; place[j] is where those of column j begin.
+  void add_up(const std::uint16_t* parts, const index_t* place, bound_table& bounds) const {
+    bounds.penalties.resize(at(groups_ * nibbles::entries));
+    std::uint8_t* out = bounds.penalties.data();
+    const index_t* first = group_column_.data();
+    const auto filled = static_cast<index_t>(group_column_.size()) - 1;
+    const std::uint8_t* index = class_in_code_.data();
+    const std::uint16_t most = cap();
+    for (index_t g = 0; g < filled; ++g) {
+      sums_of_values(parts, place + first[g], index + first[g] * nibbles::entries,
+                     first[g + 1] - first[g], most, out + g * nibbles::entries);
+    }
+    std::fill_n(out + filled * nibbles::entries, (groups_ - filled) * nibbles::entries,
+                std::uint8_t{0});  // fills up to even
   }
 
   std::vector<index_t> level_start_;     ///< of each column
@@ -388,9 +379,10 @@ class row_bounds {
   index_t groups_ = 0;
   std::vector<std::uint8_t> codes_;
   std::vector<std::uint16_t> retired_;
-  std::vector<index_t> pair_start_;  ///< of each group, in the joint levels of all
-  std::vector<double> pair_most_;
-  std::vector<std::uint8_t> pair_penalties_;
+  std::vector<std::uint8_t> class_in_code_;  ///< 16 a column: its class in each code of its group
+  std::vector<double> pair_most_;            ///< of each level with all others of its column
+  std::vector<index_t> pair_place_;          ///< where its parts begin
+  std::vector<std::uint16_t> pair_parts_;
   double pair_step_ = 0.0;
 };
 

@@ -451,6 +451,33 @@ inline void nibble_sums(const std::uint8_t* codes, const std::uint8_t* tables, i
       _mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, in_order)));
 }
 
+/// out[k] = the upper byte of the sum over columns j of values[place[j] + index[16 j + k]], `most`
+/// at most; sums end at 65535. k = 0 … 15, index[k] < 16. All 16 values from a place on are read.
+inline void sums_of_values(const std::uint16_t* values, const index_t* place,
+                           const std::uint8_t* index, index_t columns, std::uint16_t most,
+                           std::uint8_t* out) noexcept {
+  constexpr int in_order = 0b11011000;  // packing works by halves
+  const __m256i low_bytes = _mm256_set1_epi16(255);
+  __m256i sum = _mm256_setzero_si256();
+  for (index_t j = 0; j < columns; ++j) {
+    const __m256i own = load_sixteen(values + place[j]);
+    const __m256i split = _mm256_permute4x64_epi64(
+        _mm256_packus_epi16(_mm256_and_si256(own, low_bytes), _mm256_srli_epi16(own, 8)), in_order);
+    const __m256i of = _mm256_broadcastsi128_si256(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(index + 16 * j)));
+    const __m256i chosen = _mm256_shuffle_epi8(split, of);
+    const __m128i low = _mm256_castsi256_si128(chosen);
+    const __m128i high = _mm256_extracti128_si256(chosen, 1);
+    sum = _mm256_adds_epu16(
+        sum, _mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high)));
+  }
+  const __m256i upper =
+      _mm256_min_epu16(_mm256_srli_epi16(sum, 8), _mm256_set1_epi16(static_cast<short>(most)));
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(out),
+      _mm_packus_epi16(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1)));
+}
+
 /// Dot products of 48 points.
 struct sums_of_48 {
   __m256i first = _mm256_setzero_si256();
@@ -571,6 +598,19 @@ inline void byte_products(const std::uint8_t* points, const std::int8_t* const* 
     bits |= static_cast<std::uint32_t>(values[i] <= most) << i;
   }
   return bits;
+}
+
+/// out[k] = the upper byte of the sum over columns j of values[place[j] + index[16 j + k]], `most`
+/// at most; sums end at 65535. k = 0 … 15, index[k] < 16.
+inline void sums_of_values(const std::uint16_t* values, const index_t* place,
+                           const std::uint8_t* index, index_t columns, std::uint16_t most,
+                           std::uint8_t* out) noexcept {
+  for (index_t k = 0; k < 16; ++k) {
+    std::uint32_t sum = 0;
+    for (index_t j = 0; j < columns; ++j) sum += values[place[j] + index[16 * j + k]];
+    const std::uint32_t upper = (sum < 65535U ? sum : 65535U) >> 8U;
+    out[k] = static_cast<std::uint8_t>(upper < most ? upper : most);
+  }
 }
 
 #if defined(__GNUC__) && !defined(__clang__) && (defined(__SSSE3__) || defined(__ARM_NEON))

@@ -31,7 +31,7 @@ class ward_holes_kernel {
     return scale(model, X).take(X, {}, true);
   }
 
-  [[nodiscard]] index_t row_fields() const noexcept { return d() + 1; }
+  [[nodiscard]] index_t row_fields() const noexcept { return records_.row_fields(); }
   [[nodiscard]] index_t cluster_fields() const noexcept { return 1 + 2 * d(); }
   [[nodiscard]] static index_t scratch() noexcept { return 0; }
 
