@@ -90,6 +90,7 @@ class independent_store {
   }
 
   [[nodiscard]] index_t slots() const noexcept { return row_slots() + clusters_.size(); }
+  [[nodiscard]] bool queries_last() const noexcept { return !shares_; }
 
   void load(query& q, index_t slot) const {
     if constexpr (may_share) {
