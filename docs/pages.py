@@ -3,7 +3,8 @@
 The blocks of a page marked ``python`` share their names. Where a block marked ``text`` follows one,
 it is what the code prints. Of blocks marked ``console`` the lines that call ``bhclust`` are run.
 
-The commands find a table in ``patients.csv``.
+The commands find tables in ``patients.csv``, ``new.csv`` and ``heart.csv``, and a matrix in ``texts.mtx`` with
+names in ``titles.txt`` and ``words.txt``.
 
     python docs/pages.py write     # puts what the code prints into the pages
 """
@@ -30,6 +31,20 @@ _BLOCK = re.compile(
 _PATIENTS = "age,smoker,ward\n" + "34,1,north\n61,0,south\n29,1,north\n58,0,south\n" * 5
 
 
+_HEART = "age,chol,num\n" + "34,201,0\n61,280,3\n29,190,0\n58,301,1\n" * 5
+_TEXTS = "%%MatrixMarket matrix coordinate integer general\n4 3 6\n" + (
+    "1 1 5\n2 1 4\n3 2 6\n4 2 3\n1 3 1\n4 3 1\n"
+)
+_TABLES = {
+    "patients.csv": _PATIENTS,
+    "new.csv": "age,smoker,ward\n34,1,south\n",
+    "heart.csv": _HEART,
+    "texts.mtx": _TEXTS,
+    "titles.txt": "first\nsecond\nthird\nfourth\n",
+    "words.txt": "goal\norbit\nthe\n",
+}
+
+
 def pages() -> list[Path]:
     """The README and the pages of the documentation."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,7 +55,8 @@ def runs(page: Path) -> Iterator[tuple[re.Match[str], str]]:
     text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": "__main__"}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        Path("patients.csv").write_text(_PATIENTS, encoding="utf-8")
+        for table, content in _TABLES.items():
+            Path(table).write_text(content, encoding="utf-8")
         for block in _BLOCK.finditer(text):
             printed = io.StringIO()
             if block["kind"] == "console":

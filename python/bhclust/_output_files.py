@@ -108,7 +108,7 @@ class OutputFiles:
         if there and not self.replace:
             raise ValueError(
                 f"{self.folder / there[0]}: exists already; "
-                "name another folder, or say --force (in Python replace=True)"
+                "name another place (--out), or say --force (in Python replace=True)"
             )
 
     def __enter__(self) -> OutputFiles:

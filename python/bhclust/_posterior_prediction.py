@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,22 +12,9 @@ from bhclust._core import Family, Product, Table
 from bhclust._posterior_partitions import PosteriorPartitions
 from bhclust.families import bit_columns, single_columns
 from bhclust.options import Progress, check_choice, check_count, check_seed, check_threads
-from bhclust.table import as_table
+from bhclust.table import as_table, new_rows
 
 __all__ = ["PosteriorPrediction"]
-
-
-@contextmanager
-def _new_rows(are_new: bool = True) -> Iterator[None]:
-    """Let refusals of the core speak of X_new, which it calls X."""
-    try:
-        yield
-    except ValueError as error:
-        # Errors of other types or words may be a progress callback's.
-        ours = are_new and type(error) is ValueError
-        if not ours or not re.match(r"X(:| has | is )", str(error)):
-            raise
-        raise ValueError("X_new" + str(error)[1:]) from None
 
 
 class PosteriorPrediction(PosteriorPartitions):
@@ -45,7 +29,7 @@ class PosteriorPrediction(PosteriorPartitions):
         cluster; it integrates to one. O(n_new · n_nodes · width).
         """
         fresh, threads = as_table(X_new, argument="X_new"), check_threads(n_threads)
-        with _new_rows():
+        with new_rows():
             return _core.log_predictive(
                 self.tree, self._found, self._table, self.family, fresh, threads, progress
             )
@@ -73,7 +57,7 @@ class PosteriorPrediction(PosteriorPartitions):
         """
         flat = self.cut() if labels is None else self._labels(labels)
         fresh, threads = as_table(X_new, argument="X_new"), check_threads(n_threads)
-        with _new_rows():
+        with new_rows():
             return _core.log_responsibilities(
                 flat, self.alpha, self._table, self.family, fresh, threads, progress
             )
@@ -120,7 +104,7 @@ class PosteriorPrediction(PosteriorPartitions):
         """
         check_choice("statistic", statistic, ("mean", "mode"))
         fresh, threads = self._fresh(X_new), check_threads(n_threads)
-        with _new_rows(fresh is not None):
+        with new_rows(fresh is not None):
             cells = _core.impute(
                 self.tree, self._found, self._table, self.family, fresh, threads, progress
             )
@@ -159,7 +143,7 @@ class PosteriorPrediction(PosteriorPartitions):
             rows = self.impute(X_new, n_threads=n_threads, progress=progress)
             return np.ones((len(rows), 1))
         fresh, threads = self._fresh(X_new), check_threads(n_threads)
-        with _new_rows(fresh is not None):
+        with new_rows(fresh is not None):
             return _core.impute_levels(
                 self.tree, self._found, self._table, self.family, fresh, number, threads, progress
             )

@@ -324,7 +324,7 @@ def _how_sure(found: _Found) -> tuple[str, str, str]:
     sizes = np.bincount(found.labels)
     sure = np.bincount(found.labels, weights=found.sure) / sizes
     least = int(np.argmin(sure))
-    words = "is the mean certainty of a row in its cluster"
+    words = "is the mean chance, by this tree, that rows of a cluster belong together"
     if found.n_clusters > 1:
         words += f"; least sure is cluster {least} ({percent_in_words(float(sure[least]))})"
     return percent_in_words(float(found.sure.mean())), f"{words}.", "clusters"
@@ -332,8 +332,10 @@ def _how_sure(found: _Found) -> tuple[str, str, str]:
 
 def _how_doubtful(found: _Found) -> tuple[str, str, str]:
     many = len(_doubted(found))
-    unit = counted(many, found.unit).removeprefix(f"{many:,} ")
-    words = f"{unit} may belong elsewhere: the chance of the own cluster is below {_SURE:.0%}."
+    words = (
+        f"of {counted(len(found.labels), found.unit)} may belong elsewhere: set aside, they find "
+        f"back to their cluster with a chance below {_SURE:.0%}."
+    )
     return f"{many:,}", words, "doubtful" if many else ""
 
 
@@ -372,8 +374,9 @@ def _tree(found: _Found) -> str:
         "<noscript><p>The tree needs JavaScript; the tables below do not.</p></noscript>\n"
         "<section id='tree' aria-labelledby='tree-head' hidden><h2 id='tree-head'>The tree</h2>\n"
         "<p>Every box is a branch; those of a cluster bear its colour. Numbers at the forks are "
-        "the odds that the two sides are different kinds rather than one; the bolder the line, "
-        "the surer the split. Click a box or a fork to open and close it.</p>\n"
+        "the odds that the two sides are different kinds rather than one, where there is room for "
+        "them; the bolder the line, the surer the split. Click a box or a fork to read of it "
+        "beside the tree, and to open and close it.</p>\n"
         f"{_key(found)}"
         "<div class='bar-tools' role='group' aria-label='Tree'>"
         "<label for='search'>Find a name</label><input type='search' id='search' "
@@ -552,7 +555,9 @@ def _doubtful(found: _Found) -> str:
     head = (
         f"<section id='doubtful'><h2>Doubtful {escape(unit)}</h2>\n"
         f"<p>Each of the {escape(unit)} was set aside, and the clusters of the others were asked "
-        f"whose it is. Listed are those that go back with a chance below {_SURE:.0%}.</p>"
+        "whose it is. Listed are those that find back to their own with a chance below "
+        f"{_SURE:.0%}. Some fit another cluster better than their own: clusters are whole "
+        "branches of the tree.</p>"
     )
     looked = int(np.isfinite(found.members.own).sum())
     if looked < len(found.labels):
@@ -570,7 +575,7 @@ def _doubtful(found: _Found) -> str:
         lines.append(_markup_row([name, f"{label}", back, goes, chance, why]))
     left = len(doubted) - _MOST_DOUBTED
     after = f"<p class='faint'>and {left:,} more.</p>" if left > 0 else ""
-    names = ("name", "in cluster", "goes back", "or else to", "chance", "because")
+    names = ("name", "in cluster", "chance there", "or else in", "chance", "because")
     return f"{head}\n{_table('Doubtful', names, lines)}{after}</section>"
 
 

@@ -159,7 +159,7 @@ class _Shares:
             value = told = f"{name} = {levels[level]}"
             short, share = f"{short_name(name)}: {short_name(levels[level])}", level
         exact = f"{short.removesuffix(': no')} {self.here[group, share]:.0%}"
-        text = f"{told} {self.here[group, share]:.0%} ({self.overall[share]:.0%} overall)"
+        text = f"{told}: {self.here[group, share]:.0%} ({self.overall[share]:.0%} overall)"
         if self.sizes[group] == 1:
             # Of one row there are no shares.
             text = f"{value} ({self.overall[level]:.0%} overall)"
@@ -237,7 +237,7 @@ class _Means:
     def trait(self, group: int) -> Trait:
         name, mean = self.column.name, float(self.here[group])
         how = "" if self.sizes[group] == 1 else " on average"
-        text = f"{name} {mean:.3g}{how} ({self.overall:.3g} overall)"
+        text = f"{name}: {mean:.3g}{how} ({self.overall:.3g} overall)"
         short = f"{'high' if mean > self.overall else 'low'} {short_name(name)}"
         exact = f"{short_name(name)} = {mean:.3g}"
         is_lack = self.column.family in _COUNTED and mean < self.overall

@@ -15,6 +15,7 @@ from bhclust.families import resolve_family
 from bhclust.options import (
     Progress,
     check_alpha,
+    check_bool,
     check_choice,
     check_count,
     check_number,
@@ -22,7 +23,8 @@ from bhclust.options import (
     check_threads,
     shown,
 )
-from bhclust.table import as_leaves, column_names, in_form_of, stacked
+from bhclust.statistics import Statistics, family_for
+from bhclust.table import as_leaves, column_names, in_form_of, new_rows, stacked
 from bhclust.trees import as_tree
 
 __all__ = [
@@ -89,7 +91,7 @@ def bhc(
     to 25 (counts, categories, reals), or 80 in `ExponentialGamma`; 5 MB for 10,000 rows of 16
     columns.
     """
-    _check_bool("collapse", collapse)
+    collapse = check_bool("collapse", collapse)
     table = as_leaves(X)
     if collapse and table.is_grouped:
         raise ValueError("collapse is for rows, and X is Statistics: S.merge(labels) joins groups")
@@ -99,7 +101,7 @@ def bhc(
         table,
         model,
         check_alpha(alpha),
-        bool(collapse),
+        collapse,
         check_threads(n_threads),
         progress,
     )
@@ -246,7 +248,7 @@ def bayes_kmeans_bhc(
     """
     if n_seeds is not None and seeds is not None:
         raise ValueError("n_seeds and seeds are both given; give one of them")
-    _check_bool("merge", merge)
+    check_bool("merge", merge)
     table = as_leaves(X)
     model = resolve_family(family, X)
     check_table_memory(max_memory, "bayes_kmeans_bhc", model, table)
@@ -262,11 +264,6 @@ def bayes_kmeans_bhc(
         check_threads(n_threads),
         progress,
     )
-
-
-def _check_bool(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, not {shown(value)}")
 
 
 def _rows_named(name: str, rows: Any) -> NDArray[np.int64]:
@@ -473,23 +470,26 @@ def insert(
         raise ValueError(f"X_new has the columns {after!r}; X has {before!r}, in that order")
     table, new = as_leaves(X), as_leaves(X_new, argument="X_new")
     model = resolve_family(family, X)
+    if isinstance(X_new, Statistics):
+        family_for(X_new, model, argument="X_new")
     if grown.n_leaves != table.n_rows:
         raise ValueError(
             f"the tree has {grown.n_leaves} leaves and X has {table.n_rows} rows; they must be the "
             "same rows"
         )
-    _check_bool("everywhere", everywhere)
-    _check_bool("rotate", rotate)
+    everywhere = check_bool("everywhere", everywhere)
+    rotate = check_bool("rotate", rotate)
     check_table_memory(max_memory, "insert", model, table, n_new=new.n_rows)
-    model._check(new)
+    with new_rows():
+        model._check(new)
     rows = stacked(table, in_form_of(table, new, model))
     return _core.insert(
         grown,
         rows,
         model,
         check_alpha(alpha),
-        bool(everywhere),
-        bool(rotate),
+        everywhere,
+        rotate,
         check_threads(n_threads),
         progress,
     )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust import algorithms
-from bhclust._core import Family, Tree
+from bhclust._core import Family, Table, Tree
 from bhclust._lambda import lambda_heuristic
 from bhclust._memory import memory_limit
 from bhclust._shards import (
@@ -38,6 +38,7 @@ from bhclust.families import aliases, resolve_family
 from bhclust.inference import Posterior, posterior
 from bhclust.metrics import adjusted_rand_index
 from bhclust.options import check_alpha, check_choice, check_count, check_number, check_seed, shown
+from bhclust.table import as_table, column_names
 
 if TYPE_CHECKING:
     from bhclust.statistics import Statistics
@@ -162,7 +163,7 @@ def bhc(
     part, kept = _run(blocks, rules, fan)
     if part.statistics is None:
         raise ValueError("X has no rows: every chunk is empty; at least one row is needed")
-    return ShardedClustering(part, rules, kept)
+    return ShardedClustering(part, rules, kept, _names(X))
 
 
 class ShardedClustering:
@@ -182,7 +183,9 @@ class ShardedClustering:
         As used.
     """
 
-    def __init__(self, part: Part, rules: Rules, kept: Sequence[Any]) -> None:
+    def __init__(
+        self, part: Part, rules: Rules, kept: Sequence[Any], names: list[str] | None
+    ) -> None:
         assert part.statistics is not None
         self.statistics: Statistics = part.statistics
         self.posterior: Posterior = _best(part.statistics, rules)
@@ -191,6 +194,7 @@ class ShardedClustering:
         self.lam: float | None = rules.lam
         self._part = part
         self._kept = tuple(kept)
+        self._names = names
 
     def __repr__(self) -> str:
         shards = self.shards
@@ -305,8 +309,13 @@ class ShardedClustering:
     def _of_new(
         self, X_new: Any, function: Callable[..., Any], rest: tuple[int, ...], dtype: Any
     ) -> Any:
+        names = _names(X_new)
+        if names is not None and self._names is not None and names != self._names:
+            raise ValueError(
+                f"X_new has the columns {names!r}; X had {self._names!r}, in that order"
+            )
         if not _is_dask(X_new):
-            return function(X_new, self.posterior)
+            return function(as_table(X_new, argument="X_new"), self.posterior)
         dask = _dask()
         call = dask.delayed(function, pure=False)
         found = dask.delayed(self.posterior, traverse=False)
@@ -369,6 +378,11 @@ def _dask(module: str = "dask") -> ModuleType:
 
 def _is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
+
+
+def _names(X: Any) -> list[str] | None:
+    """Names of the columns of a data frame, Dask's or not, where all are strings."""
+    return column_names(X._meta if _is_dask(X) else X)
 
 
 def _blocks(X: Any, argument: str = "X") -> list[Any]:
@@ -497,7 +511,8 @@ def _taken(labels: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _log_proba(block: Any, found: Posterior) -> NDArray[np.float64]:
-    if block.shape[0] == 0:
+    n_rows = block.n_rows if isinstance(block, Table) else block.shape[0]
+    if n_rows == 0:
         return np.empty((0, int(found.cut().max()) + 2))
     return found.predict_log_proba(block, n_threads=1)
 

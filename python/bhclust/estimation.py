@@ -36,8 +36,9 @@ POWERS = {
 }
 #: `learn` looks at so many rows again and again, and at more only for the last trees.
 LEARNING_ROWS = 2000
-#: Made up where only a shape is given.
+#: Made up where only a shape is given, of so many cells in all.
 MOST_ROWS = 4096
+MOST_CELLS = 1 << 23
 #: The range is the extrapolated time divided and multiplied by this.
 DOUBT = 2.0
 
@@ -142,7 +143,11 @@ def _sizes(X: Any, family: Any) -> tuple[int, int, Any]:
     """Give the rows and columns, and the rows to try."""
     if isinstance(X, tuple) and len(X) == 2 and not any(np.ndim(size) for size in X):
         n, d = (check_count(f"X[{i}]", size) for i, size in enumerate(X))
-        return n, d, _made_up(family, min(n, MOST_ROWS), d)
+        if d > MOST_CELLS:
+            raise ValueError(
+                f"X[1] is {d}; trials on made-up rows take at most {MOST_CELLS} columns"
+            )
+        return n, d, _made_up(family, min(n, MOST_ROWS, max(1, MOST_CELLS // d)), d)
     table = as_leaves(X)
     return table.n_rows, table.n_columns, table
 

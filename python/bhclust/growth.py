@@ -12,7 +12,7 @@ from bhclust._core import Family, NormalKnownVariance, Product, Table, Tree
 from bhclust.algorithms import bayes_kmeans_bhc, bhc, randomized_bhc, rbhc
 from bhclust.options import Progress
 
-__all__ = ["GROWTHS", "Growth", "growths"]
+__all__ = ["GROWTHS", "Growth", "growths", "is_vast"]
 
 GROWTHS = ("auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized")
 """What ``tree=`` may say."""
@@ -23,6 +23,10 @@ _QUICK_SCORES = 1_000_000_000
 """and so many columns of pairs of rows: it takes no heed of zeros that are not stored."""
 _DENSE_CELLS = 50_000_000
 """Sparse tables up to so many cells are spread out for Ward's method unasked."""
+_WIDE_COLUMNS = 4096
+"""Tables are vast that have more columns than this,"""
+_VAST_SCORES = 5_000_000_000
+"""and more columns of pairs of rows than this."""
 
 Cells = NDArray[np.float64]
 
@@ -44,6 +48,7 @@ def growths(
     table: Table,
     family: Family,
     *,
+    collapse: bool = False,
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Sequence[Growth]:
@@ -57,16 +62,23 @@ def growths(
         compositions by those of their shares, positive measurements by their logs, categories by
         indicators; missing cells by their column's mean. ``"auto"``: all three, except RBHC on many
         rows or columns where it has no fast way, and Ward's method on sparse tables that would not
-        fit.
+        fit or are vast.
         ``"bayes-kmeans"``, ``"randomized"``: the ways of many rows.
     table : Table
     family : Family
         Of which the transforms follow.
+    collapse : bool
+        Whether greedy BHC merges equal rows first, as in `bhc`.
     """
     greedy = Growth(
         "greedy tree",
         lambda family, alpha: bhc(
-            table, family, alpha=alpha, n_threads=n_threads, progress=progress
+            table,
+            family,
+            alpha=alpha,
+            collapse=collapse,
+            n_threads=n_threads,
+            progress=progress,
         ),
         follows=True,
     )
@@ -121,9 +133,16 @@ def growths(
     quick = table.n_rows <= _QUICK_ROWS and scores <= _QUICK_SCORES
     if family._relaxable and (quick or isinstance(family, NormalKnownVariance)):
         chosen.append(relaxed)
-    if not table.is_grouped and table.n_rows * table.n_columns <= _DENSE_CELLS:
+    fits = table.n_rows * table.n_columns <= _DENSE_CELLS and not is_vast(table)
+    if not table.is_grouped and fits:
         chosen.extend(wards)
     return chosen
+
+
+def is_vast(table: Table) -> bool:
+    """Whether only what takes heed of zeros that are not stored is quick enough to be tried."""
+    scores = table.n_rows**2 * table.n_columns
+    return table.n_columns > _WIDE_COLUMNS and scores > _VAST_SCORES
 
 
 def _features(table: Table, family: Family) -> Cells:

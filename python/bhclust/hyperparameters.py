@@ -13,6 +13,7 @@ from bhclust._core import (
     CategoricalDirichlet,
     Family,
     GaussianProcess,
+    MultinomialDirichlet,
     NegativeBinomialBeta,
     NormalInverseGamma,
     NormalInverseWishart,
@@ -21,6 +22,7 @@ from bhclust._core import (
     Table,
     VonMisesFisher,
 )
+from bhclust.growth import is_vast
 
 __all__ = ["HyperparameterVector"]
 
@@ -50,8 +52,8 @@ class _Piece:
     count: int
     gradient: slice
     """Its place in the core's gradient."""
-    is_matrix: bool
-    """A full matrix is learned up to its scale."""
+    is_scaled: bool
+    """Learned up to one factor: a full matrix, and a vast table's concentrations."""
     base: Any
     unit: Vector | None
     """Of a prior mean, which has no log: how far from its base it lies, in columns' spreads."""
@@ -61,7 +63,7 @@ class _Piece:
         moved = vector[self.first : self.first + self.count]
         if self.unit is not None:
             value = self.base + self.unit * moved.reshape(self.shape)
-        elif self.is_matrix:
+        elif self.is_scaled:
             value = self.base * np.exp(moved[0])
         else:
             value = np.exp(moved).reshape(self.shape) + self.shift
@@ -74,7 +76,8 @@ class HyperparameterVector:
     Prior means of Gaussian families move linearly, in fifths of their columns' spreads, with the
     same hyperprior and bounds of 10. Mean directions, numbers of levels, the negative binomial's r,
     times and kernels stay as they are. A scalar stays a scalar, one value a column stays one a
-    column; a full psi keeps its correlations and its shape and learns its scale. Each log has a
+    column; a full psi keeps its correlations and its shape and learns its scale, and so do the
+    concentrations of a multinomial of a vast table (`bhclust.growth.is_vast`). Each log has a
     normal hyperprior about its start with standard deviation 3 and bounds of a factor of 1,000
     below and 200 above; scales of Gaussian families stay above the resolution of the recorded
     values (their least distance, squared, over 12). The concentration stays below a quarter of the
@@ -172,15 +175,16 @@ class HyperparameterVector:
         base = np.asarray(value, dtype=np.float64)
         if keyword == "mean":
             return self._mean_piece(columns, base, place)
-        is_matrix = base.ndim == 2
+        shares = isinstance(family, MultinomialDirichlet) and base.size > 1
+        is_scaled = base.ndim == 2 or (shares and is_vast(self._table))
         is_nu = isinstance(family, NormalInverseWishart) and keyword == "nu"
         shift = float(len(columns) - 1) if is_nu else 0.0
-        logs = np.zeros(1) if is_matrix else np.log(base.ravel() - shift)
+        logs = np.zeros(1) if is_scaled else np.log(base.ravel() - shift)
         piece = _Piece(
-            keyword, base.shape, shift, len(self._start), logs.size, place, is_matrix, base, None
+            keyword, base.shape, shift, len(self._start), logs.size, place, is_scaled, base, None
         )
         floor = logs - REACH[0]
-        if not is_matrix and keyword in _scales(family):
+        if not is_scaled and keyword in _scales(family):
             floor = np.maximum(floor, self._log_resolution(columns, logs.size))
         self._start.extend(logs.tolist())
         self._lower.extend(floor.tolist())
@@ -266,7 +270,7 @@ def _pulled_back(piece: _Piece, logs: Vector, by_entries: Vector) -> Vector:
         summed = by_entries if by_entries.size == logs.size else np.array([by_entries.sum()])
         return np.asarray(summed * piece.unit.ravel())
     scale = np.exp(logs)
-    if piece.is_matrix:
+    if piece.is_scaled:
         return np.array([scale[0] * (piece.base.ravel() @ by_entries)])
     columns = round(by_entries.size**0.5)
     if piece.keyword == "psi" and by_entries.size == columns**2:

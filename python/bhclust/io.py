@@ -123,6 +123,9 @@ def read_table(
     times: Sequence[float] | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    row_names: str | os.PathLike[str] | None = None,
+    column_names: str | os.PathLike[str] | None = None,
+    transpose: bool = False,
 ) -> Table:
     """Read a table from a file and find out what its columns hold.
 
@@ -179,6 +182,10 @@ def read_table(
         The one character between cells; found out by default, and told in `Table.dialect`.
     decimal : {".", ","}, optional
         The decimal sign; found out by default.
+    row_names, column_names : path, optional
+        Of a file of one matrix: other files with the names of its rows and columns, one a line.
+    transpose : bool
+        Of a file of one matrix: cluster its columns. (`read_matrix` tells more of these three.)
 
     Returns
     -------
@@ -193,8 +200,17 @@ def read_table(
         name the same column.
     """
     if is_matrix_file(path):
-        _only_a_family(path, columns=columns, ignore=ignore, target=target, names=names)
-        return _table_of(read_matrix(path, family=family))
+        _refuse_columns(path, columns=columns, names=names)
+        matrix = read_matrix(
+            path,
+            family=family,
+            row_names=row_names,
+            column_names=column_names,
+            transpose=transpose,
+            target=target,
+        )
+        return _table_of(matrix, ignore)
+    _only_of_a_matrix(path, row_names=row_names, column_names=column_names, transpose=transpose)
     source = _parquet(path) if _is_parquet(path) else None
     _check_dialect(separator, decimal)
     if source is None:
@@ -254,7 +270,15 @@ def read_table(
     )
 
 
-def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None = None) -> Table:
+def read_new(
+    path: str | os.PathLike[str],
+    fitted: Table,
+    *,
+    header: bool | None = None,
+    row_names: str | os.PathLike[str] | None = None,
+    column_names: str | os.PathLike[str] | None = None,
+    transpose: bool = False,
+) -> Table:
     """Read new rows for a model: the columns of its table alone, read as that was.
 
     Parameters
@@ -262,7 +286,9 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
     path : path
     fitted : Table
     header : bool, optional
-        As for `read_table`.
+        As for `read_table`, and so are the next.
+    row_names, column_names : path, optional
+    transpose : bool
 
     Returns
     -------
@@ -271,7 +297,16 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
     """
     if is_matrix_file(path):
         known = fitted.columns if isinstance(fitted.columns, SparseColumns) else None
-        found = _table_of(read_matrix(path, family=known.family if known else None))
+        matrix = read_matrix(
+            path,
+            family=known.family if known else None,
+            row_names=row_names,
+            column_names=column_names,
+            transpose=transpose,
+        )
+        if matrix.columns is None and matrix.data.shape[1] == len(fitted.columns):
+            matrix = replace(matrix, columns=list(fitted.columns))
+        found = _table_of(matrix)
         if known and isinstance(found.columns, SparseColumns):
             _check_columns(found.path, list(found.columns), fitted)
             return replace(found, columns=found.columns.chosen(list(fitted.columns)))
@@ -282,6 +317,7 @@ def read_new(path: str | os.PathLike[str], fitted: Table, *, header: bool | None
         }
         names = found.names
     else:
+        _only_of_a_matrix(path, row_names=row_names, column_names=column_names, transpose=transpose)
         source = _parquet(path) if _is_parquet(path) else None
         rows = source[0] if source else read_records(path, header=header)
         cells = source[1] if source else _cells(rows, None)[0]
@@ -346,7 +382,7 @@ def _few(texts: Sequence[str]) -> str:
     return ", ".join(map(shown, texts[:8])) + (", …" if len(texts) > 8 else "")
 
 
-def _only_a_family(path: str | os.PathLike[str], **options: Any) -> None:
+def _refuse_columns(path: str | os.PathLike[str], **options: Any) -> None:
     """Refuse options that speak of columns where the file is one matrix."""
     given = [name for name, value in options.items() if value]
     if given:
@@ -356,14 +392,27 @@ def _only_a_family(path: str | os.PathLike[str], **options: Any) -> None:
         )
 
 
-def _table_of(matrix: Matrix) -> Table:
+def _only_of_a_matrix(path: str | os.PathLike[str], **options: Any) -> None:
+    """Refuse options of a matrix where the file is a table of columns."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise ValueError(
+            f"{given[0]}: {os.fsdecode(path)} is a table whose file names its rows and columns "
+            "itself, and not one matrix; leave it out"
+        )
+
+
+def _table_of(matrix: Matrix, ignore: Sequence[str] = ()) -> Table:
+    if isinstance(ignore, str):
+        raise TypeError(f"ignore must be a list of columns, not '{ignore}'; write ['{ignore}']")
+    matrix = matrix.without(ignore) if ignore else matrix
     return Table(
         path=matrix.path,
         n_rows=matrix.data.shape[0],
         columns=matrix.as_columns(),
-        set_aside={},
+        set_aside=dict.fromkeys(ignore, "left out as asked"),
         names=matrix.names,
-        target=None,
+        target=matrix.classes,
         notes=matrix.notes,
         numbers=range(1, matrix.data.shape[0] + 1),
         lines=range(1, matrix.data.shape[0] + 1),

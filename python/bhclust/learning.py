@@ -15,17 +15,19 @@ from bhclust._core import Family, Table, Tree
 from bhclust._memory import check_memory
 from bhclust.algorithms import refine
 from bhclust.families import resolve_family
-from bhclust.growth import GROWTHS, Growth, growths
+from bhclust.growth import GROWTHS, Growth, growths, is_vast
 from bhclust.hyperparameters import HyperparameterVector, Vector
 from bhclust.inference import Posterior, posterior
 from bhclust.options import (
     Progress,
     check_alpha,
+    check_bool,
     check_choice,
     check_count,
     check_progress,
     check_seed,
     check_threads,
+    shown,
 )
 from bhclust.table import as_table, rows_of
 from bhclust.trees import as_tree
@@ -64,6 +66,7 @@ def learn(
     alpha: float | None = None,
     tree: Tree | str = "auto",
     fixed: Collection[int] = (),
+    collapse: bool = False,
     max_rows: int = 2000,
     max_rounds: int = 6,
     max_regrafts: int = 200,
@@ -79,7 +82,10 @@ def learn(
     a tree grown under a vague prior is a local optimum: by default the starts are greedy BHC, RBHC
     and Ward's trees of the raw and of the standardised columns, and the least concentration, from
     which one cluster can be found. What is returned is the best pair
-    of tree and hyperparameters seen; greedy and chosen trees are refined at the end.
+    of tree and hyperparameters seen; greedy and chosen trees are refined at the end. Vast tables
+    (more than 4,096 columns, of so many rows that rows² times columns is more than 5e9) are neither
+    refined nor given Ward's trees, and the concentrations of a multinomial are learned up to one
+    factor.
 
     Parameters
     ----------
@@ -94,13 +100,15 @@ def learn(
         ``"auto"`` and ``"greedy"`` are refined.
     fixed : collection of int
         Columns whose blocks of a `Product` keep their hyperparameters.
+    collapse : bool
+        Greedy trees merge equal rows first, as in `bhc`.
     max_rows : int
         From a table with more rows so many are drawn to learn hyperparameters from; the trees of
         all rows are then grown once each, and hyperparameters fitted to the best.
     max_rounds : int
         At most so many trees grown anew.
     max_regrafts : int
-        Budget of `refine` at the end; 0 for interchanges only.
+        Budget of `refine` at the end; 0 for interchanges only. Vast tables are not refined.
     random_state : int
         Seed of the draw of rows.
     n_threads : int, optional
@@ -137,7 +145,9 @@ def learn(
     start = resolve_family(family, X)
     check_memory(max_memory, "learn", start, table.n_rows, table.n_columns)
     concentration = None if alpha is None else check_alpha(alpha)
-    settings = _Settings(start, concentration, tuple(fixed), n_threads, progress)
+    collapse = check_bool("collapse", collapse)
+    kept = _columns(fixed, table.n_columns)
+    settings = _Settings(start, concentration, kept, collapse, n_threads, progress)
     run = _Run(table, settings)
     if not isinstance(tree, str) or "(" in tree:
         run.fit(as_tree(tree), "given tree", 1e-4)
@@ -151,7 +161,7 @@ def learn(
         run.fit_starts(tree)
     else:
         run.climb(tree, max_rounds)
-    if tree in ("auto", "greedy"):
+    if tree in ("auto", "greedy") and not is_vast(table):
         run.refine(max_regrafts)
     return run.best()
 
@@ -163,6 +173,7 @@ class _Settings:
     family: Family
     alpha: float | None
     fixed: tuple[int, ...]
+    collapse: bool
     n_threads: int | None
     progress: Progress | None
 
@@ -263,6 +274,7 @@ class _Run:
             kind,
             self.table,
             self.settings.family,
+            collapse=self.settings.collapse,
             n_threads=self.settings.n_threads,
             progress=self.settings.progress,
         )
@@ -281,6 +293,18 @@ class _Run:
             return found.log_evidence_bound + prior, gradient
 
         return objective
+
+
+def _columns(fixed: Any, n_columns: int) -> tuple[int, ...]:
+    """Numbers of columns."""
+    try:
+        columns = tuple(fixed)
+    except TypeError:
+        raise TypeError(f"fixed must be a list of column numbers, not {shown(fixed)}") from None
+    for i, column in enumerate(columns):
+        if check_count(f"fixed[{i}]", column, 0) >= n_columns:
+            raise ValueError(f"fixed[{i}] is {column}; the columns are 0 to {n_columns - 1}")
+    return columns
 
 
 def _minimiser() -> Callable[..., Any]:

@@ -6,13 +6,14 @@ import gzip
 import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bhclust._name_files import beside, check_names, read_names
 from bhclust._records import GZIP, ZSTD, counted, shown, shown_path, unpacked_zstd
 from bhclust._sniff import Column
 from bhclust.families import aliases
@@ -48,6 +49,8 @@ class Matrix:
         What the codes of each column stand for.
     notes : tuple of str
         What else was found, and what was left out.
+    classes : list of str or None
+        Known classes of the rows, where they were asked for; empty where missing.
     """
 
     path: str
@@ -58,6 +61,7 @@ class Matrix:
     columns: list[str] | None = None
     levels: list[tuple[str, ...]] | None = None
     notes: tuple[str, ...] = ()
+    classes: list[str] | None = None
 
     @property
     def column_names(self) -> list[str]:
@@ -84,6 +88,38 @@ class Matrix:
             name: Column(name, self.family, np.ascontiguousarray(cells[:, j]), levels[j], self.why)
             for j, name in enumerate(self.column_names)
         }
+
+    def without(self, ignore: Sequence[str]) -> Matrix:
+        """Leave out columns, by their names."""
+        names = self.column_names
+        unknown = [name for name in ignore if name not in names]
+        if unknown:
+            raise ValueError(
+                f"ignore: {self.path} has no column '{shown(unknown[0])}'; its columns are "
+                + ", ".join(map(shown, names[:8]))
+                + (", …" if len(names) > 8 else "")
+            )
+        left_out = set(ignore)
+        kept = [place for place, name in enumerate(names) if name not in left_out]
+        if not kept:
+            raise ValueError(f"ignore: all columns of {self.path} are left out; keep some")
+        return replace(
+            self,
+            data=self.data[:, kept],
+            columns=[names[place] for place in kept],
+            levels=self.levels and [self.levels[place] for place in kept],
+        )
+
+    def turned(self, family: str | None) -> Matrix:
+        """Make rows of the columns, and the reverse."""
+        if self.levels is not None or self.classes is not None:
+            raise ValueError(
+                f"transpose: {self.path} has columns of categories, or classes of its rows; "
+                "leave it out"
+            )
+        data = self.data.T.tocsr() if hasattr(self.data, "tocsr") else self.data.T
+        found = _found(self.path, data, family)
+        return replace(found, **_fitting(self.columns, self.names, data.shape), notes=self.notes)
 
 
 class SparseColumns(Mapping[str, Column]):
@@ -134,7 +170,14 @@ def is_matrix_file(path: str | os.PathLike[str]) -> bool:
 
 
 def read_matrix(
-    path: str | os.PathLike[str], *, key: str | None = None, family: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    key: str | None = None,
+    family: str | None = None,
+    row_names: str | os.PathLike[str] | None = None,
+    column_names: str | os.PathLike[str] | None = None,
+    transpose: bool = False,
+    target: str | None = None,
 ) -> Matrix:
     """Read a table that is one matrix, whatever the file is called.
 
@@ -154,6 +197,17 @@ def read_matrix(
         layer of an ``.h5ad``, by default ``X``.
     family : str, optional
         In place of the one found.
+    row_names, column_names : path, optional
+        Files of text, plain or packed by gzip, with a name a line for the rows and the columns. Of
+        lines with tabs the second cell is taken. Where ``barcodes.tsv`` and ``features.tsv`` (or
+        ``genes.tsv``) lie beside a ``matrix.mtx``, whatever all of them begin with, they are read
+        unasked, and the matrix is turned so that its rows are the cells.
+    transpose : bool
+        Whether the columns of the file are the rows to cluster. The files of names are those of
+        the turned matrix.
+    target : str, optional
+        Known classes of the rows: of ``.h5ad`` a column of ``obs``, of ``.npz`` an array, whose
+        numbers are places in ``class_names`` if there is such an array.
 
     Returns
     -------
@@ -187,9 +241,79 @@ def read_matrix(
         )
     try:
         found = readers[kind](name, key, family)
+        if target is not None:
+            found = replace(found, classes=_classes(kind, found, target))
     except (OSError, EOFError, KeyError, IndexError) as error:
         raise ValueError(f"{name}: the file is damaged, or no {kind} file: {error}") from None
+    if transpose:
+        found = found.turned(family)
+    elif kind == "matrix market" and row_names is None and column_names is None:
+        found = _named_beside(found, family)
+    return _named(found, row_names, column_names)
+
+
+def _named(
+    found: Matrix,
+    row_names: str | os.PathLike[str] | None,
+    column_names: str | os.PathLike[str] | None,
+) -> Matrix:
+    """Give rows and columns the names that files have for them."""
+    rows, columns = found.data.shape
+    if row_names is not None:
+        names = read_names(row_names, "row_names")
+        check_names(names, "row_names", rows, columns)
+        found = replace(found, names=names)
+    if column_names is not None:
+        names = read_names(column_names, "column_names")
+        check_names(names, "column_names", columns, rows)
+        found = replace(found, columns=names)
     return found
+
+
+def _named_beside(found: Matrix, family: str | None) -> Matrix:
+    """Look for names of cells and genes beside the file, and turn its cells into rows."""
+    files = beside(found.path)
+    if files is None:
+        return found
+    cells, genes = read_names(files.cells, "row_names"), read_names(files.genes, "column_names")
+    if found.data.shape == (len(genes), len(cells)):
+        found = found.turned(family)
+    if found.data.shape != (len(cells), len(genes)) or len(set(genes)) < len(genes):
+        return found
+    note = f"rows are the cells of {files.cells.name}, columns the genes of {files.genes.name}"
+    return replace(found, names=cells, columns=genes, notes=(*found.notes, note))
+
+
+def _classes(kind: str, found: Matrix, target: str) -> list[str]:
+    if kind == "hdf5":
+        from anndata import read_h5ad
+
+        whole = read_h5ad(found.path, backed="r")
+        if target not in whole.obs:
+            raise ValueError(
+                f"target: {found.path} has no column '{shown(target)}' in obs; it has "
+                + (", ".join(map(shown, list(whole.obs)[:20])) or "none")
+            )
+        column = whole.obs[target]
+        return [
+            "" if gone else str(value) for value, gone in zip(column, column.isna(), strict=True)
+        ]
+    if kind != "npz":
+        raise ValueError(
+            f"target: a {kind} file holds no classes of its rows; give them to "
+            "bhclust compare afterwards"
+        )
+    with np.load(found.path, allow_pickle=False) as archive:
+        known = archive[target] if target in archive.files else np.empty((0, 0))
+        if known.shape != found.data.shape[:1]:
+            raise ValueError(
+                f"target: {found.path} has no array '{shown(target)}' of "
+                f"{found.data.shape[0]:,} classes; it has {', '.join(archive.files[:20])}"
+            )
+        words = _texts_of(archive, ("class_names",)) or []
+        if known.dtype.kind in "iu" and known.size and 0 <= known.min() <= known.max() < len(words):
+            return [words[int(code)] for code in known]
+        return [str(value) for value in known.tolist()]
 
 
 def _kind(path: str) -> str | None:

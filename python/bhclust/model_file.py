@@ -35,6 +35,7 @@ from bhclust import _core, estimators
 from bhclust._choice import ColumnChoice
 from bhclust._core import Family, Product, Table, Tree
 from bhclust._records import shown_path
+from bhclust._sealed import seal
 from bhclust._written import Form
 from bhclust.columns import ColumnCoder
 from bhclust.families import aliases, from_parameters
@@ -245,16 +246,14 @@ def _table(n_rows: int, n_columns: int, arrays: Arrays, size: int) -> Table:
         cells = arrays["cells"]
         if cells.shape != (n_rows, n_columns):
             raise ValueError(f"its table has shape {cells.shape}, not {(n_rows, n_columns)}")
-        cells.flags.writeable = False
-        return Table.dense(cells)
+        return Table.dense(seal(cells))
     if "statistics" in arrays:
         values, weights = arrays["statistics"], arrays["weights"]
         if values.shape[0] != n_rows or values.dtype.kind != "f" or weights.dtype.kind != "i":
             raise ValueError(f"its statistics of {values.shape[0]} groups do not fit its tree")
         if n_columns > max(_LEAST_WIDTH, size):
             raise ValueError(f"its statistics of {n_columns:,} columns do not fit the file")
-        values.flags.writeable = weights.flags.writeable = False
-        return Table.groups(values, weights, n_columns)
+        return Table.groups(seal(values), seal(weights), n_columns)
     data, indices, indptr = (arrays[key] for key in ("data", "indices", "indptr"))
     if data.dtype.kind != "f" or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
         raise ValueError("its sparse table has arrays of other types")
@@ -450,7 +449,8 @@ def _model(meta: Mapping[str, Any], arrays: Arrays, size: int) -> Any:
     if kind not in ("BHC", "RBHC"):
         raise ValueError(f"it holds {shown(kind)}, which is not known")
     est = getattr(estimators, kind)(_choice(meta["family"], arrays))
-    parameters = meta["parameters"]
+    # The first files have no `collapse`.
+    parameters = {**({"collapse": False} if kind == "BHC" else {}), **meta["parameters"]}
     if set(parameters) != set(est.get_params()) - {"family", "progress"}:
         raise ValueError(f"it has other parameters than {kind}")
     est.set_params(**{name: _scalar(value, name) for name, value in parameters.items()})

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Progress",
     "check_alpha",
+    "check_bool",
     "check_choice",
     "check_count",
     "check_cut",
@@ -120,6 +121,13 @@ def check_cut_options(rule: Any, threshold: Any, n_clusters: Any) -> None:
         raise ValueError(
             'rule="binder" chooses the number of clusters; n_clusters goes with "map" or "r"'
         )
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, not {shown(value)}")
+    return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

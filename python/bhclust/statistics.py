@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._core import Family, Product, Table
+from bhclust._sealed import is_sealed, seal
 from bhclust.options import check_count, shown
 
 __all__ = ["Statistics"]
@@ -40,19 +41,23 @@ class Statistics:
     def __init__(self, family: Family, n_columns: int, values: Any, weights: Any) -> None:
         if not isinstance(family, Family):
             raise TypeError(f"family must be a Family, not {shown(family)}")
-        cells = np.asarray(values, dtype=np.float64)
-        counts = np.asarray(weights)
+        columns = check_count("n_columns", n_columns)
+        cells = _numbers("values", values).astype(np.float64, copy=False)
+        counts = _numbers("weights", weights)
         if cells.ndim != 2 or counts.shape != cells.shape[:1] or counts.dtype.kind not in "iu":
             raise ValueError(
                 f"values of shape {cells.shape} and weights of shape {counts.shape} do not fit "
                 "together; give (n_groups, width) numbers and (n_groups,) whole numbers"
             )
+        if columns > cells.shape[1] and not isinstance(family, Product):
+            raise ValueError(
+                f"n_columns is {columns} and values has {cells.shape[1]} numbers a group; "
+                f"{family.name} keeps one at least of each column"
+            )
         _check_total(counts)
         self._family = family
         self._table = Table.groups(
-            _sealed(cells),
-            _sealed(counts.astype(np.int64, copy=False)),
-            check_count("n_columns", n_columns),
+            _sealed(cells), _sealed(counts.astype(np.int64, copy=False)), columns
         )
         family._check(self._table)
 
@@ -176,16 +181,16 @@ def checked_statistics(value: Any) -> Statistics:
     return value
 
 
-def family_for(X: Statistics, family: Any) -> Family:
+def family_for(X: Statistics, family: Any, *, argument: str = "X") -> Family:
     """The family to take statistics with: None is theirs, another must read them the same way."""
     if family is None:
         return X.family
     if isinstance(family, Family) and _shape(family) == _shape(X.family):
         return family
     raise ValueError(
-        f"family is {shown(family)}; X holds statistics made by {shown(X.family)}: give that, "
-        "None, or the same class with other hyperparameters (but for levels and r, with which "
-        "statistics are made)"
+        f"family is {shown(family)}; {argument} holds statistics made by {shown(X.family)}: give "
+        "that, None, or the same class with other hyperparameters (but for levels and r, with "
+        "which statistics are made)"
     )
 
 
@@ -232,6 +237,19 @@ def _check_total(weights: NDArray[np.int64]) -> None:
         raise ValueError(f"weights make {total:.3g} rows in all; they must be fewer than 2^53")
 
 
+def _numbers(name: str, value: Any) -> NDArray[Any]:
+    """An array of real numbers."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name} is masked in places; statistics have no missing numbers")
+    try:
+        numbers = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} is ragged; give an array of numbers") from None
+    if numbers.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {numbers.dtype}; it must hold real numbers")
+    return numbers
+
+
 def _whole_numbers(name: str, value: Any, n: int, least: int = 0) -> NDArray[np.int64]:
     try:
         numbers = np.asarray(value)
@@ -244,13 +262,15 @@ def _whole_numbers(name: str, value: Any, n: int, least: int = 0) -> NDArray[np.
     wrong = np.flatnonzero(numbers < least)
     if wrong.size:
         raise ValueError(f"{name}[{wrong[0]}] is {numbers[wrong[0]]}; it must be at least {least}")
+    large = np.flatnonzero(numbers > np.iinfo(np.int64).max)
+    if large.size:
+        raise ValueError(f"{name}[{large[0]}] is {numbers[large[0]]}; it must be below 2^63")
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
 def _sealed(values: NDArray[Any], *, own: bool = False) -> NDArray[Any]:
-    """A contiguous read-only array: a copy unless it is one, or nobody else's."""
+    """A contiguous array that nobody writes to: a copy unless it is one, or nobody else's."""
     kept = np.ascontiguousarray(values)
-    if kept.flags.writeable:
-        kept = kept if own or kept is not values else kept.copy()
-        kept.flags.writeable = False
-    return kept
+    if own and kept.flags.writeable:
+        return seal(kept)
+    return kept if is_sealed(kept) else seal(kept.copy())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from bhclust._core import Family, Table
 from bhclust._frames import frame_column, frame_names, is_frame
+from bhclust._sealed import is_sealed, seal
 from bhclust.options import shown
 from bhclust.statistics import Statistics
 
@@ -25,6 +28,7 @@ __all__ = [
     "column_numbers",
     "kept",
     "names_as_numbers",
+    "new_rows",
     "refuse_other_forms",
     "rows_of",
     "stacked",
@@ -74,12 +78,25 @@ def as_leaves(X: Any, *, argument: str = "X") -> Table:
     return X if isinstance(X, Table) else as_table(X, argument=argument)
 
 
+@contextmanager
+def new_rows(are_new: bool = True) -> Iterator[None]:
+    """Let refusals of the core speak of X_new, which it calls X."""
+    try:
+        yield
+    except ValueError as error:
+        # Errors of other types or words may be a progress callback's.
+        ours = are_new and type(error) is ValueError
+        if not ours or not re.match(r"X(:| has | is )", str(error)):
+            raise
+        raise ValueError("X_new" + str(error)[1:]) from None
+
+
 def kept(table: Table) -> Table:
-    """Give the table cells that no one else writes to: a copy unless they are read-only."""
+    """Give the table cells that no one writes to: a copy unless nobody can (see `is_sealed`)."""
     cells = table.arrays
-    if table.is_sparse or table.is_grouped or not cells.flags.writeable:
+    if table.is_sparse or table.is_grouped or is_sealed(cells):
         return table
-    return Table.dense(_sealed(cells.copy()))
+    return Table.dense(seal(cells.copy()))
 
 
 def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
@@ -124,7 +141,7 @@ def stacked(table: Table, below: Table, *, argument: str = "X_new") -> Table:
         )
         return Table.groups(values, weights, table.n_columns)
     if not table.is_sparse:
-        return Table.dense(_sealed(np.concatenate([table.arrays, below.arrays])))
+        return Table.dense(seal(np.concatenate([table.arrays, below.arrays])))
     (data, indices, indptr), more = table.arrays, below.arrays
     return Table.csr(
         np.concatenate([data, more[0]]),
@@ -209,13 +226,7 @@ def _cells(X: Any, argument: str) -> NDArray[np.float64]:
             "is required."
         )
     cells = np.ascontiguousarray(_numbers(array, argument), dtype=np.float64)
-    return cells if np.may_share_memory(cells, array) else _sealed(cells)
-
-
-def _sealed(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mark cells that belong to their table alone: see `kept`."""
-    cells.flags.writeable = False
-    return cells
+    return cells if np.may_share_memory(cells, array) else seal(cells)
 
 
 def _numbers(array: NDArray[Any], argument: str, column: Any = None) -> NDArray[Any]:
@@ -287,7 +298,7 @@ def _frame_cells(X: Any, argument: str) -> NDArray[np.float64]:
             )
         numbers = _numbers(values.reshape(-1, 1), argument, name)
         columns.append(np.asarray(numbers, dtype=np.float64))
-    return _sealed(np.ascontiguousarray(np.hstack(columns)))
+    return seal(np.ascontiguousarray(np.hstack(columns)))
 
 
 def check_csr(matrix: Any, argument: str) -> None:

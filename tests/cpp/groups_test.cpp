@@ -175,6 +175,31 @@ TEST_CASE("groups: approximate trees of all leaves at once are greedy's") {
   });
 }
 
+TEST_CASE("groups: numbers that no rows have are refused, every family") {
+  for_each_example(1, 12, 3, [](random_source& random, const any_family& family, const table& X) {
+    const grouped<any_family> of_groups{family};
+    const index_t n = X.view().rows();
+    const auto S = aggregated(X.view(), of_groups, random_labels(random, n, n / 2), n / 2);
+    CHECK_NOTHROW(bhclust::check_data(of_groups, S.view(X.view().columns())));
+    auto spoilt = S;
+    for (auto& value : spoilt.values) value = -1.0;
+    const auto X_spoilt = spoilt.view(X.view().columns());
+    CHECK_THROWS_WITH_AS(bhclust::check_data(of_groups, X_spoilt),
+                         doctest::Contains("values[0] cannot be the statistics of"),
+                         std::invalid_argument);
+  });
+}
+
+TEST_CASE("groups: no statistics at all are refused") {
+  const grouped<bhclust::NormalKnownVariance> family{{1.0, 0.0, 9.0}};
+  const std::vector<index_t> weights = {1, 1};
+  const double nothing = 0.0;
+  const table_view X = bhclust::groups(&nothing, weights.data(), 2, 0, 1);
+  CHECK(X.grouped());
+  CHECK_THROWS_WITH_AS(bhclust::check_data(family, X),
+                       doctest::Contains("X has 0 statistics a group"), std::invalid_argument);
+}
+
 TEST_CASE("groups: what does not fit is refused") {
   const bhclust::NormalKnownVariance family;
   const grouped<bhclust::NormalKnownVariance> of_groups{family};

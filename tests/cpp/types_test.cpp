@@ -93,6 +93,12 @@ TEST_CASE("row_view: sparse rows are walked with their zeros") {
   CHECK(seen(last).back() == std::pair<index_t, double>(3, -2.0));
 }
 
+TEST_CASE("row_view: a sparse row of a table that stores nothing, whose arrays may be null") {
+  const row_view row(nullptr, nullptr, 0, 3);
+  CHECK(row.sparse());
+  CHECK(seen(row) == std::vector<std::pair<index_t, double>>{{0, 0.0}, {1, 0.0}, {2, 0.0}});
+}
+
 TEST_CASE("table_view: dense with a stride") {
   const std::vector<double> cells{0, 1, 99, 10, 11, 99, 20, 21, 99};
   const bhclust::table_view X(cells.data(), 3, 2, 3);

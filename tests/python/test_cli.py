@@ -70,7 +70,7 @@ class TestDemo:
         assert "yes or no (bernoulli)" in out
         flowing = " ".join(out.split())
         assert "legs (few different whole numbers, some left out: 0, 2, 4, 5, 6, 8)" in flowing
-        assert "milk 100% (41% overall)" in flowing
+        assert "milk: 100% (41% overall)" in flowing
         assert all(f"wrote bhclust-demo/{name}" in out for name in FILES)
         assert Path("bhclust-demo/tree.png").read_bytes().startswith(b"\x89PNG")
         told = Path("bhclust-demo/summary.txt").read_text(encoding="utf-8")

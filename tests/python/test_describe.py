@@ -23,22 +23,22 @@ class TestTraits:
     def test_shares_of_bits(self):
         milk = column("milk", "bernoulli", [1, 1, 1, 0, 0, 0, 0, 0], ("0", "1"))
         first, second = told([milk], [0, 0, 0, 0, 1, 1, 1, 1])
-        assert first[0].text == "milk 75% (38% overall)"
+        assert first[0].text == "milk: 75% (38% overall)"
         assert first[0].short == "milk"
-        assert second[0].text == "milk 0% (38% overall)"
+        assert second[0].text == "milk: 0% (38% overall)"
         assert second[0].short == "milk: no"
         assert second[0].distance == pytest.approx(np.log(1 / (5 / 8)))
 
     def test_levels(self):
         legs = column("legs", "categorical", [0, 0, 1, 2, 2, 2], ("0", "4", "six"))
         first, second = told([legs], [0, 0, 0, 1, 1, 1])
-        assert first[0].text == "legs = 0 67% (33% overall)"
-        assert second[0].text == "legs = six 100% (50% overall)"
+        assert first[0].text == "legs = 0: 67% (33% overall)"
+        assert second[0].text == "legs = six: 100% (50% overall)"
         assert second[0].short == "legs: six"
 
     def test_two_texts_are_not_yes_and_no(self):
         sex = column("sex", "bernoulli", [0, 0, 1, 1], ("f", "m"))
-        assert told([sex], [0, 0, 1, 1])[1][0].text == "sex = m 100% (50% overall)"
+        assert told([sex], [0, 0, 1, 1])[1][0].text == "sex = m: 100% (50% overall)"
 
     @pytest.mark.parametrize(
         ("family", "scale"),
@@ -47,7 +47,7 @@ class TestTraits:
     def test_means(self, family, scale):
         values = scale * np.array([0.0, 0.0, 4.0, 8.0])
         first, second = told([column("x", family, values)], [0, 0, 1, 1])
-        assert second[0].text == f"x {6 * scale:.3g} on average ({3 * scale:.3g} overall)"
+        assert second[0].text == f"x: {6 * scale:.3g} on average ({3 * scale:.3g} overall)"
         assert (first[0].short, second[0].short) == ("low x", "high x")
         if family != "poisson":
             assert second[0].distance == pytest.approx(0.5 * 9 / 11)
@@ -60,7 +60,7 @@ class TestTraits:
         same = column("same", "gaussian-diag", [1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
         first, _ = told([weak, same, clear], [0, 0, 0, 1, 1, 1])
         assert [trait.short for trait in first] == ["clear", "weak"]
-        assert first[0].text == "clear 100% (40% overall)"
+        assert first[0].text == "clear: 100% (40% overall)"
 
     def test_a_column_counts_as_far_as_it_is_filled(self):
         rare = column("rare", "bernoulli", [1, *[np.nan] * 4, 0, 0, 0, 0, 0], ("0", "1"))
@@ -275,11 +275,11 @@ def test_one_row_has_no_shares():
     assert {t.text for t in first} == {
         "milk (25% overall)",
         "legs = 0 (25% overall)",
-        "x 5 (2 overall)",
+        "x: 5 (2 overall)",
     }
     assert "milk: no (75% overall)" in {t.text for t in third}
 
 
 def test_a_mean_of_zero_is_written_as_zero():
     x = column("x", "gaussian-diag", [0.1, 0.2, 0.3, 0.7, 0.0, 0.0, 0.0, 0.0])
-    assert told([x], [0, 0, 0, 0, 1, 1, 1, 1])[1][0].text.startswith("x 0 on average")
+    assert told([x], [0, 0, 0, 0, 1, 1, 1, 1])[1][0].text.startswith("x: 0 on average")

@@ -253,6 +253,18 @@ def test_loss_by_one_shard_of_all_rows_is_none() -> None:
     assert few.loss().loss_per_row > 1.0
 
 
+def test_new_rows_may_be_lists_and_frames_have_their_columns() -> None:
+    X, _ = blobs(60)
+    names = ["a", "b", "c"]
+    found = distributed.bhc(dd.from_pandas(pd.DataFrame(X, columns=names), npartitions=3), FAMILY)
+    assert found.predict(X[:4].tolist()).tolist() == found.predict(X[:4]).tolist()
+    assert found.predict_log_proba(pd.DataFrame(X[:4], columns=names)).shape[0] == 4
+    turned = pd.DataFrame(X, columns=names)[["b", "a", "c"]]
+    for wrong in (turned, dd.from_pandas(turned, npartitions=2)):
+        with pytest.raises(ValueError, match=r"X_new has the columns \['b', 'a', 'c'\]; X had"):
+            found.predict(wrong)
+
+
 def test_trees_of_some_leaves() -> None:
     tree = bhclust.Tree.from_children(5, np.array([(0, 3), (1, 5), (2, 4), (6, 7)]))
     small = pruned(tree, np.array([0, 1, 4]))

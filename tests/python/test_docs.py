@@ -10,7 +10,11 @@ import pytest
 import bhclust
 import pages
 
-HAVE_CODE = [page for page in pages.pages() if "```python" in page.read_text(encoding="utf-8")]
+HAVE_CODE = [
+    page
+    for page in pages.pages()
+    if re.search("^```python|^\\$ bhclust", page.read_text(encoding="utf-8"), re.M)
+]
 
 
 @pytest.mark.parametrize("page", HAVE_CODE, ids=lambda page: str(page.relative_to(pages.ROOT)))

@@ -179,6 +179,14 @@ def test_estimates_of_every_family_by_its_shape() -> None:
     assert bhclust.estimate((200, 3), bhclust.Product(parts)).bytes > 0
 
 
+def test_wide_shapes_are_tried_on_few_made_up_rows() -> None:
+    # 2 million columns of 4,096 rows would be 64 GB
+    found = bhclust.estimate((100_000, 2_000_000), "bernoulli", algorithm="posterior")
+    assert found.bytes > 1e12
+    with pytest.raises(ValueError, match=r"X\[1\] is 10000000000; trials on made-up rows take"):
+        bhclust.estimate((3, 10**10), "bernoulli")
+
+
 def test_sizes_count() -> None:
     def needed(**options: int) -> int:
         return bytes_needed("sample_partitions", FAMILIES["poisson"], 1000, 2, **options)

@@ -543,3 +543,30 @@ class TestLambdaAuto:
     def test_it_is_not_asked_with_n_clusters(self) -> None:
         case = random_case("NormalInverseGamma", 30, 5)
         assert RBHC(case.family, n_clusters=3).fit(case.cells).n_clusters_ == 3
+
+
+def test_collapse_merges_equal_rows_first() -> None:
+    kinds = np.array([[0, 0, 1, 1, 0.0], [1, 1, 0, 0, 1], [1, 0, 1, 0, 0]])
+    rows = kinds[[0, 1, 0, 2, 1, 0, 0, 2, 1]]
+    family = bhclust.BernoulliBeta(a=0.3, b=0.4)
+    wanted = bhclust.bhc(rows, family, collapse=True)
+    assert wanted != bhclust.bhc(rows, family)
+    fixed = BHC(family, tree="greedy", collapse=True).fit(rows)
+    assert (fixed.tree_.children == wanted.children).all()
+    learned = bhclust.learn(rows, family, tree="greedy", collapse=True, max_rounds=0)
+    assert learned.steps[0].what == "greedy tree"
+    est = BHC(family, tree="greedy", hyperparameters="learn", collapse=True).fit(rows)
+    assert (est.labels_[[0, 2, 5, 6]] == est.labels_[0]).all()
+    assert est.get_params()["collapse"] is True
+    assert repr(est).endswith("collapse=True, hyperparameters='learn')")
+
+
+def test_collapse_is_true_or_false() -> None:
+    X, _ = three_groups()
+    with pytest.raises(TypeError, match="collapse must be True or False, not 'yes'"):
+        BHC(SPREAD, collapse="yes").fit(X)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="collapse must be True or False, not 1"):
+        bhclust.learn(X, SPREAD, collapse=1)  # type: ignore[arg-type]
+    groups = SPREAD.statistics(X)
+    with pytest.raises(ValueError, match="collapse is for rows, and X is Statistics"):
+        BHC(SPREAD, tree="greedy", collapse=True).fit_statistics(groups)

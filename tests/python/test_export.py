@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,25 @@ def forest() -> Any:
     return RBHC(bhclust.NormalKnownVariance(prior_variance=900.0), lam=100.0).fit(X)
 
 
+RSCRIPT = shutil.which("Rscript")
+ODD_NAMES = ["a (1)", "it's", "b:c", 'say "x"', "back\\slash", "ünïcode", " lead", "[x],y;", "a\tb"]
+READ_IN_R = """
+Sys.setlocale("LC_ALL", "C.UTF-8")
+h <- dget("tree.R")
+stopifnot(inherits(h, "hclust"), !is.unsorted(h$height))
+put <- function(x, name) write(t(x), paste0(name, ".txt"), ncolumns = NCOL(x))
+options(digits = 17)
+put(h$merge, "merge")
+put(h$height, "height")
+put(h$order, "order")
+writeBin(charToRaw(enc2utf8(paste(h$labels, collapse = "\\037"))), "labels.txt")
+put(as.vector(cophenetic(h)), "cophenetic")
+for (k in c(1, 2, 5, 30)) put(as.vector(cutree(h, k = k)), paste0("cut", k))
+d <- as.dendrogram(h)
+stopifnot(nobs(d) == 30, all(order.dendrogram(d) == h$order))
+pdf(NULL)
+plot(h)
+"""
 NAMES = ["a (1)", "it's", "b:c", *(f"row {i}" for i in range(27))]
 
 
@@ -45,10 +66,14 @@ def test_newick_has_r_where_support_is_read() -> None:
 
 
 def clades(tree: bhclust.Tree) -> set[frozenset[int]]:
+    return set(clades_in_order(tree))
+
+
+def clades_in_order(tree: bhclust.Tree) -> list[frozenset[int]]:
     below = [frozenset([row]) for row in range(tree.n_leaves)]
     for left, right in tree.children.tolist():
         below.append(below[left] | below[right])
-    return set(below)
+    return below
 
 
 def test_support_is_at_its_node() -> None:
@@ -125,6 +150,33 @@ class TestHclust:
         assert text.startswith("structure(list(merge = matrix(c(")
         assert '"it\'s"' in text
 
+    @pytest.mark.skipif(RSCRIPT is None, reason="R is not installed (Debian: r-base-core)")
+    def test_r_reads_the_same_tree(self, tmp_path: Path) -> None:
+        assert RSCRIPT is not None
+        est = fitted()
+        names = [*ODD_NAMES, *(f"row {i}" for i in range(30 - len(ODD_NAMES)))]
+        export.write_hclust(est, tmp_path / "tree.R", names=names)
+        (tmp_path / "read.R").write_text(READ_IN_R)
+        run = [RSCRIPT, "--vanilla", "read.R"]
+        subprocess.run(run, cwd=tmp_path, check=True, timeout=120, capture_output=True)
+
+        def told(name: str) -> np.ndarray:
+            return np.loadtxt(tmp_path / f"{name}.txt")
+
+        parts, post = export.to_hclust(est, names=names), est.posterior_
+        assert (told("merge") == parts["merge"]).all()
+        assert close(told("height"), parts["height"], 1e-14)
+        assert (tmp_path / "labels.txt").read_text(encoding="utf-8") == "\x1f".join(names)
+        assert (told("order") == parts["order"]).all()
+        pairs = [(i, j) for i in range(30) for j in range(i + 1, 30)]
+        apart = [1.0 - post.coclustering(i, j) for i, j in pairs]
+        assert close(told("cophenetic"), apart, 1e-12)
+        for k in (1, 2, 5, 30):
+            by_r = told(f"cut{k}")
+            assert len(set(by_r)) == k
+            sides = {frozenset(np.flatnonzero(by_r == label).tolist()) for label in set(by_r)}
+            assert sides <= clades(est.tree_)
+
     def test_a_forest_is_refused(self) -> None:
         with pytest.raises(ValueError, match="root"):
             export.to_hclust(forest())
@@ -158,6 +210,27 @@ def test_ete_and_scikit_bio() -> None:
     found = export.to_ete(est, names=names)
     assert set(found.leaf_names()) == set(names)
     assert close(found.support, est.posterior_.r[-1], 1e-5)
+
+
+def test_ete_has_the_names_the_heights_and_the_supports() -> None:
+    pytest.importorskip("ete4")
+    est = fitted()
+    post = est.posterior_
+    names = [*ODD_NAMES, *(f"row {i}" for i in range(30 - len(ODD_NAMES)))]
+    found = export.to_ete(est, names=names)
+    place = {name: row for row, name in enumerate(names)}
+    wanted = {
+        clade: node for node, clade in enumerate(clades_in_order(est.tree_)) if len(clade) > 1
+    }
+    inner = [node for node in found.traverse() if not node.is_leaf]
+    assert len(inner) == 29
+    for node in inner:
+        rows = frozenset(place[name] for name in node.leaf_names())
+        number = wanted.pop(rows)
+        assert close(node.support, post.r[number], 1e-5)
+        depth = found.get_distance(node, next(iter(node.leaves())))
+        assert close(depth, post.height[number], 1e-5)
+    assert not wanted
 
 
 def test_labels(tmp_path: Path) -> None:

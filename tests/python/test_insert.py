@@ -267,7 +267,7 @@ def test_refusals() -> None:
         bhclust.insert(tree, X, X[:, :2], family)
     with pytest.raises(ValueError, match=r"the tree has 20 leaves and X has 19 rows"):
         bhclust.insert(tree, X[:19], X, family)
-    with pytest.raises(ValueError, match=r"row 1, column 2 is inf"):
+    with pytest.raises(ValueError, match=r"^X_new: row 1, column 2 is inf"):
         bhclust.insert(tree, X, np.array([[0.0, 0, 0], [0, 0, math.inf]]), family)
     with pytest.raises(TypeError, match=r"everywhere must be True or False"):
         bhclust.insert(tree, X, X, family, everywhere=1)  # type: ignore[arg-type]
@@ -311,6 +311,20 @@ def test_rows_join_groups(name: str) -> None:
     assert len(est.labels_) == 10
     with pytest.raises(TypeError, match=r"X_new is Statistics and the rows before are rows"):
         bhclust.insert(bhclust.bhc(X, family), X, S, family)
+
+
+def test_groups_of_another_family_do_not_join() -> None:
+    X = np.eye(3)
+    S = bhclust.BernoulliBeta().statistics(X)
+    tree = bhclust.bhc(S)
+    other = bhclust.GeometricBeta().statistics(X)  # as many numbers
+    with pytest.raises(ValueError, match="X_new holds statistics made by GeometricBeta"):
+        bhclust.insert(tree, S, other)
+    two, three = (bhclust.NegativeBinomialBeta(r=r).statistics(X) for r in (2.0, 3.0))
+    with pytest.raises(ValueError, match="X_new holds statistics made by NegativeBinomialBeta"):
+        bhclust.insert(bhclust.bhc(two), two, three)
+    strict = bhclust.BernoulliBeta(a=3.0).statistics(X)  # the same numbers, another prior
+    assert bhclust.insert(tree, S, strict) == bhclust.insert(tree, S, S)
 
 
 def test_groups_of_one_row_are_rows() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import bhclust
-from bhclust import _core
+from bhclust import _core, growth
 from bhclust.growth import growths
 from bhclust.hyperparameters import HyperparameterVector
 from bhclust.learning import _Run, _Settings
@@ -18,7 +20,7 @@ def objective_of(name: str, seed: int) -> tuple[HyperparameterVector, object]:
     case = random_case(name, 25, seed)
     table = as_table(case.cells)
     tree = bhclust.bhc(table, case.family)
-    run = _Run(table, _Settings(case.family, None, (), 1, None))
+    run = _Run(table, _Settings(case.family, None, (), False, 1, None))
     return run.vector, run._objective_on(tree)
 
 
@@ -157,6 +159,24 @@ def test_one_way_to_grow(kind: str) -> None:
     assert est.log_evidence_ == best
 
 
+def test_a_vast_table_is_learned_by_what_heeds_its_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(2).poisson(0.4, size=(40, 12))
+    start = bhclust.MultinomialDirichlet.from_data(X)
+    assert any(step.what.startswith("Ward") for step in bhclust.learn(X, start).steps)
+    monkeypatch.setattr(growth, "_WIDE_COLUMNS", 11)
+    monkeypatch.setattr(growth, "_VAST_SCORES", 40 * 40 * 12 - 1)
+    found = bhclust.learn(X, start)
+    assert not any(step.what.startswith(("Ward", "refined")) for step in found.steps)
+    factors = np.asarray(found.family.concentration) / np.asarray(start.concentration)
+    assert factors == pytest.approx(factors[0])
+    run = _Run(as_table(X), _Settings(start, None, (), 1, None))
+    assert run.vector.size == 2
+    objective = run._objective_on(found.tree)
+    step = np.array([0.0, 1e-5])
+    numeric = (objective(run.x + step)[0] - objective(run.x - step)[0]) / 2e-5
+    assert objective(run.x)[1][1] == pytest.approx(numeric, rel=2e-5)
+
+
 def test_the_best_tree_of_all_ways_is_kept() -> None:
     case = random_case("NormalInverseGamma", 60, 2)
     single = [
@@ -244,3 +264,18 @@ def test_the_concentration_stays_below_a_quarter_of_the_rows() -> None:
     assert 1 < found.alpha < 10.001
     few = HyperparameterVector(found.family, 3.0, as_table(X[:4]), learn_alpha=True)
     assert few.upper[0] == few.start[0]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "error", "message"),
+    [
+        (3, TypeError, "fixed must be a list of column numbers, not 3"),
+        ("ab", TypeError, r"fixed\[0\] must be a whole number, not 'a'"),
+        ([0, 0.5], TypeError, r"fixed\[1\] must be a whole number, not 0.5"),
+        ([-1], ValueError, r"fixed\[0\] is -1; it must be at least 0"),
+        ([1, 2], ValueError, r"fixed\[1\] is 2; the columns are 0 to 1"),
+    ],
+)
+def test_columns_that_are_not_there_cannot_be_fixed(fixed: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        bhclust.learn(np.ones((5, 2)), "gaussian-diag", fixed=fixed)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bhclust import BHC
-from bhclust.io import read_matrix, read_table
+from bhclust.io import read_matrix, read_new, read_table
 
 COUNTS = np.array([[0, 3, 1], [2, 0, 0], [7, 0, 1], [0, 0, 9]])
 FASTA = """>one first
@@ -100,6 +100,11 @@ def test_anndata_files(tmp_path: Path) -> None:
     whole.write_h5ad(tmp_path / "plain.h5ad")
     found = read_matrix(tmp_path / "plain.h5ad")
     assert found.names is found.columns is None
+    whole.obs["kind"] = ["T", None, "B", "T"]
+    whole.write_h5ad(tmp_path / "c.h5ad")
+    assert read_matrix(tmp_path / "c.h5ad", target="kind").classes == ["T", "", "B", "T"]
+    with pytest.raises(ValueError, match=r"target: .* no column 'type' in obs; it has kind"):
+        read_matrix(tmp_path / "c.h5ad", target="type")
     (tmp_path / "b.h5ad").write_bytes((tmp_path / "a.h5ad").read_bytes()[:500])
     with pytest.raises(ValueError, match=r"b\.h5ad: the file is damaged"):
         read_matrix(tmp_path / "b.h5ad")
@@ -250,3 +255,99 @@ def test_the_dialect_is_told_and_can_be_corrected(tmp_path: Path) -> None:
     path.write_text("a;b\n1,250;x\n3,500;y\n")
     with pytest.raises(ValueError, match="looks like a number but cannot be read"):
         read_table(path, decimal=".")
+
+
+def gene_counts(folder: Path, prefix: str = "") -> Path:
+    """A matrix as sequencing software writes it: four genes down, three cells across."""
+    path = folder / f"{prefix}matrix.mtx.gz"
+    head = "%%MatrixMarket matrix coordinate integer general\n4 3 5\n"
+    path.write_bytes(gzip.compress(f"{head}1 1 3\n2 2 5\n3 1 1\n4 3 9\n1 3 2\n".encode()))
+    genes = "G1\tCD4\tGene Expression\nG2\tMT\tx\nG3\tMT\tx\nG4\tCD8\tx\n"
+    (folder / f"{prefix}features.tsv").write_text(genes)
+    (folder / f"{prefix}barcodes.tsv.gz").write_bytes(gzip.compress(b"AAC-1\nAAG-1\nCCT-1\n"))
+    return path
+
+
+@pytest.mark.parametrize("prefix", ["", "GSM7_"])
+def test_genes_and_cells_beside_a_matrix(tmp_path: Path, prefix: str) -> None:
+    path = gene_counts(tmp_path, prefix)
+    found = read_matrix(path)
+    assert found.data.toarray().tolist() == [[3, 0, 1, 0], [0, 5, 0, 0], [2, 0, 0, 9]]
+    assert found.names == ["AAC-1", "AAG-1", "CCT-1"]
+    assert found.columns == ["CD4", "MT (G2)", "MT (G3)", "CD8"]
+    assert found.notes == (
+        f"rows are the cells of {prefix}barcodes.tsv.gz, columns the genes of {prefix}features.tsv",
+    )
+    (tmp_path / f"{prefix}features.tsv").write_text("G1\nG2\n")
+    assert read_matrix(path).names is None
+    assert read_matrix(path, transpose=True).data.shape == (3, 4)
+
+
+def test_names_from_other_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, COUNTS)
+    words = tmp_path / "words.txt"
+    words.write_text("ball\ngoal\norbit\n\n")
+    docs = tmp_path / "docs.txt"
+    docs.write_text("a\nb\nb\nc\n")
+    found = read_matrix(path, row_names=docs, column_names=words)
+    assert (found.names, found.columns) == (["a", "b", "b", "c"], ["ball", "goal", "orbit"])
+    turned = read_matrix(path, transpose=True, column_names=words_of(tmp_path, "pqrs"))
+    assert (turned.data == COUNTS.T).all()
+    assert turned.columns == ["p", "q", "r", "s"]
+    with pytest.raises(ValueError, match=r"row_names: 3 names for 4 rows; .* transpose it"):
+        read_matrix(path, row_names=words)
+    with pytest.raises(ValueError, match=r"column_names: 2 names for 3 columns; give one each"):
+        read_matrix(path, column_names=words_of(tmp_path, "pq"))
+    with pytest.raises(ValueError, match="column_names: 'p' is there twice"):
+        read_matrix(path, column_names=words_of(tmp_path, "pqp"))
+    with pytest.raises(ValueError, match=r"row_names: .*none.txt: no such file"):
+        read_matrix(path, row_names=tmp_path / "none.txt")
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match=r"transpose: .* leave it out"):
+        read_table(tmp_path / "a.csv", transpose=True)
+
+
+def words_of(folder: Path, letters: str) -> Path:
+    path = folder / "letters.txt"
+    path.write_text("\n".join(letters))
+    return path
+
+
+def test_columns_of_a_matrix_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, X=COUNTS, vocab=["the", "goal", "orbit"])
+    found = read_table(path, ignore=["the"])
+    assert list(found.columns) == ["goal", "orbit"]
+    assert found.set_aside == {"the": "left out as asked"}
+    assert (found.data == COUNTS[:, 1:]).all()
+    with pytest.raises(ValueError, match=r"ignore: .* no column 'a'; its columns are the, goal"):
+        read_table(path, ignore=["a"])
+    with pytest.raises(ValueError, match=r"ignore: all columns of .* are left out"):
+        read_table(path, ignore=["the", "goal", "orbit"])
+    with pytest.raises(TypeError, match="ignore must be a list of columns, not 'the'"):
+        read_table(path, ignore="the")
+
+
+def test_classes_beside_a_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, X=COUNTS, y=[1, 0, 1, 1], class_names=["hot", "cold"], day=[3, 4, 3, 9])
+    assert read_table(path).target is None
+    assert read_table(path, target="y").target == ["cold", "hot", "cold", "cold"]
+    assert read_table(path, target="day").target == ["3", "4", "3", "9"]
+    with pytest.raises(ValueError, match=r"target: .* no array 'X' of 4 classes; it has X, y"):
+        read_table(path, target="X")
+    np.save(tmp_path / "b.npy", COUNTS)
+    with pytest.raises(ValueError, match=r"target: a npy file holds no classes"):
+        read_table(tmp_path / "b.npy", target="y")
+
+
+def test_new_rows_without_names_go_by_the_order_of_the_columns(tmp_path: Path) -> None:
+    path = gene_counts(tmp_path)
+    table = read_table(path)
+    assert list(table.columns) == ["CD4", "MT (G2)", "MT (G3)", "CD8"]
+    np.save(tmp_path / "new.npy", COUNTS.T @ np.ones((4, 4), dtype=int))
+    assert list(read_new(tmp_path / "new.npy", table).columns) == list(table.columns)
+    np.save(tmp_path / "new.npy", COUNTS)
+    with pytest.raises(ValueError, match="has no column 'CD4', which the model needs"):
+        read_new(tmp_path / "new.npy", table)

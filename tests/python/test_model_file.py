@@ -196,6 +196,18 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+def test_files_from_before_there_was_collapse(model: bytes, tmp_path: Path) -> None:
+    length = struct.unpack_from("<I", model, 12)[0]
+    header = json.loads(model[16 : 16 + length])
+    assert header["model"]["parameters"].pop("collapse") is False
+    text = json.dumps(header).encode().ljust(length)
+    body = model[:16] + text + model[16 + length : -32]
+    (tmp_path / "old").write_bytes(body + hashlib.sha256(body).digest())
+    est = bhclust.load(tmp_path / "old")
+    assert isinstance(est, BHC)
+    assert est.collapse is False
+
+
 ODD = st.one_of(
     st.sampled_from(
         [None, True, -1, 0, 1, 2**31, 2**40, 2**61, 2**64, 10**30, 0.5, 1e300, "", "x"]

@@ -66,7 +66,7 @@ def test_everything_is_on_the_page(zoo, tmp_path):
         assert heading in page.said
     assert f"{found.n_clusters_} clusters in 101 animals" in page.said
     assert f"{found.log_evidence_:,.2f}" in page.said
-    assert "milk 100% (41% overall)" in page.said
+    assert "milk: 100% (41% overall)" in page.said
     assert "name set aside names of the rows" in page.said
     assert "few different whole numbers" in page.said
     assert bhclust.__version__ in page.said

@@ -601,3 +601,87 @@ def test_numbers_too_large_are_refused() -> None:
         family.statistics(X, groups=[0, 10**12, 0])
     with pytest.raises(ValueError, match=r"groups has no 0 but goes up to 1"):
         family.statistics(X, groups=[1, 1, 1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_that_no_rows_have_are_refused(name: str) -> None:
+    case = random_case(name, 12, 1)
+    S = case.family.statistics(case.cells, labels_of(12, 4))
+    for spoilt in (-S.values - 1.0, np.full_like(S.values, -1e300)):
+        with pytest.raises(ValueError, match=r"values\[0\] cannot be the statistics of \d+ row"):
+            bhclust.Statistics(case.family, S.n_columns, spoilt, S.weights)
+
+
+def test_more_values_than_rows_are_refused() -> None:
+    def refused(family: Any, values: list[float], weight: int) -> None:
+        with pytest.raises(ValueError, match=r"values\[0\] cannot be the statistics of"):
+            bhclust.Statistics(family, 1, [values], [weight])
+
+    bits = bhclust.BernoulliBeta()
+    refused(bits, [1e18, 5.0], 3)  # as many values in the column
+    refused(bits, [3.0, 4.0], 3)  # ones among them
+    refused(bits, [2.5, 1.0], 3)
+    refused(bhclust.CategoricalDirichlet(levels=2), [2.0, 2.0], 3)
+    refused(bhclust.CategoricalDirichlet(levels=2), [4.0, -1.0], 3)
+    refused(bhclust.NormalInverseGamma(), [2.0, 0.0, 0.0, -1e-3], 2)
+    refused(bhclust.NormalInverseGamma(), [0.0, 0.0, 0.0, 1.0], 2)
+    refused(bhclust.NormalInverseWishart(nu=3.0), [2.0, 0.0, 0.0, 1.0], 3)
+    refused(bhclust.ExponentialGamma(), [2.0, 0.0], 2)
+    refused(bhclust.VonMisesFisher(kappa=2.0), [2.0, 2.5], 2)
+    assert bhclust.Statistics(bits, 1, [[2.0, 2.0]], [3]).n_rows == 3  # one row has none there
+
+
+def test_a_scatter_that_is_none_is_refused() -> None:
+    family = bhclust.NormalInverseWishart(nu=4.0)
+    S = family.statistics(np.random.default_rng(0).normal(size=(6, 2)), np.zeros(6, dtype=int))
+    spoilt = S.values.copy()
+    spoilt[0, 6] = 1e3  # beyond its two variances
+    with pytest.raises(ValueError, match="cannot be the statistics of 6 row"):
+        bhclust.Statistics(family, 2, spoilt, S.weights)
+
+
+def test_statistics_without_values_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_columns is 2 and values has 0 numbers a group"):
+        bhclust.Statistics(bhclust.BernoulliBeta(), 2, np.empty((3, 0)), [1, 1, 1])
+    block = bhclust.Product([(bhclust.BernoulliBeta(), [0])])
+    with pytest.raises(ValueError, match="X has 0 statistics a group; Product of 2 columns has 2"):
+        bhclust.Statistics(block, 2, np.empty((3, 0)), [1, 1, 1])
+
+
+def test_more_columns_than_values_are_refused_before_they_are_made_room_for() -> None:
+    for name in ("BernoulliBeta", "NormalInverseWishart", "GaussianProcess"):
+        with pytest.raises(ValueError, match="n_columns is 4611686018427387904 and values has 1"):
+            bhclust.Statistics(getattr(bhclust, name)(), 2**62, [[1.0]], [1])
+
+
+def test_values_that_are_no_plain_numbers_are_refused() -> None:
+    family = bhclust.BernoulliBeta()
+    masked = np.ma.masked_array([[1.0, 1.0]], mask=[[False, True]])
+    with pytest.raises(ValueError, match="values is masked in places"):
+        bhclust.Statistics(family, 1, masked, [1])
+    with pytest.raises(TypeError, match="values has dtype complex128; it must hold real numbers"):
+        bhclust.Statistics(family, 1, [[1.0 + 0j, 1.0]], [1])
+    with pytest.raises(TypeError, match="values has dtype <U1"):
+        bhclust.Statistics(family, 1, [["1", "1"]], [1])
+    with pytest.raises(ValueError, match="values is ragged"):
+        bhclust.Statistics(family, 1, [[1.0], [1.0, 1.0]], [1, 1])
+
+
+def test_unsigned_numbers_do_not_wrap_round() -> None:
+    X, huge = [[0.0], [1.0], [1.0]], np.array([2**64 - 1, 5, 1], dtype=np.uint64)
+    with pytest.raises(ValueError, match=r"weights\[0\] is 18446744073709551615; it must be below"):
+        bhclust.BernoulliBeta().statistics(X, groups=[0, 0, 1], weights=huge)
+    with pytest.raises(ValueError, match=r"groups\[0\] is 18446744073709551615; it must be below"):
+        bhclust.BernoulliBeta().statistics(X, groups=huge)
+
+
+def test_statistics_do_not_change_with_the_array_under_a_read_only_view() -> None:
+    family = bhclust.BernoulliBeta()
+    values, weights = np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([1, 1])
+    views = [array.view() for array in (values, weights)]
+    for view in views:
+        view.flags.writeable = False
+    S = bhclust.Statistics(family, 1, *views)
+    values[:], weights[:] = -5.0, -5
+    assert S.values.tolist() == [[1.0, 1.0], [1.0, 0.0]]
+    assert S.weights.tolist() == [1, 1]

@@ -105,6 +105,31 @@ def test_kept_cells_are_out_of_reach() -> None:
     assert kept(constant) is constant
 
 
+def test_a_read_only_view_of_cells_that_change_is_not_kept() -> None:
+    cells = CELLS.copy()
+    view = cells.view()
+    view.flags.writeable = False
+    found = bhclust.posterior(TREE, view, FAMILY)
+    before = found.score_samples(CELLS)
+    cells[:] = 1e3
+    np.testing.assert_array_equal(found.score_samples(CELLS), before)
+    buffer = bytearray(CELLS.tobytes())
+    shared = np.frombuffer(buffer).reshape(CELLS.shape)
+    shared.flags.writeable = False
+    assert not np.may_share_memory(kept(as_table(shared)).arrays, shared)
+    constant = as_table(np.frombuffer(bytes(buffer)).reshape(CELLS.shape))
+    assert kept(constant) is constant
+
+
+def test_a_frame_may_change_after_its_cells_were_fitted() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(CELLS)
+    found = bhclust.posterior(TREE, frame.to_numpy(), FAMILY)
+    before = found.score_samples(CELLS)
+    frame.iloc[0, 0] = 1e3
+    np.testing.assert_array_equal(found.score_samples(CELLS), before)
+
+
 @pytest.mark.parametrize(
     "X",
     [

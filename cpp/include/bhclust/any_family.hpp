@@ -110,6 +110,7 @@ class erased_model {
   virtual void observe(const row_view& row, double* t) const = 0;
   [[nodiscard]] virtual double log_marginal(const double* t) const = 0;
   virtual void log_marginals(const double* t, index_t count, double* out) const = 0;
+  [[nodiscard]] virtual bool possible(const double* t, index_t rows) const = 0;
   /// One made ready for clusters of so many rows; null if there is nothing to make ready.
   [[nodiscard]] virtual std::shared_ptr<const erased_model> prepared(index_t rows) const = 0;
   /// The same with statistics laid out as before.
@@ -155,6 +156,9 @@ class erased_model_of final : public erased_model {
   }
   void log_marginals(const double* t, index_t count, double* out) const override {
     model_.log_marginals(t, count, out);
+  }
+  [[nodiscard]] bool possible(const double* t, index_t rows) const override {
+    return model_.possible(t, rows);
   }
   [[nodiscard]] std::shared_ptr<const erased_model> prepared(index_t rows) const override {
     if constexpr (Model::preparable) {
@@ -252,6 +256,9 @@ class any_model {
   [[nodiscard]] double log_marginal(const double* t) const { return model_->log_marginal(t); }
   void log_marginals(const double* t, index_t count, double* out) const {
     model_->log_marginals(t, count, out);
+  }
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    return model_->possible(t, rows);
   }
   /// Copies made before are left as they are.
   void prepare(index_t rows) {

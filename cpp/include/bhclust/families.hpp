@@ -23,6 +23,7 @@ namespace bhclust {
 template <class... Family>
 struct family_list {};
 
+/// All families that have a name in Python.
 using families =
     family_list<NormalInverseWishart, NormalInverseGamma, NormalKnownVariance, BernoulliBeta,
                 CategoricalDirichlet, MultinomialDirichlet, PoissonGamma, ExponentialGamma,

@@ -29,6 +29,9 @@
 ///     double divergence(const double* t, const double* s) const;  // d* >= 0; may be given
 ///                                     // width() doubles of scratch as a third argument
 ///                                             [potential(t) + potential(s) - potential(t ∪ s)]
+///     bool possible(const double* t, index_t rows) const;    // whether t can be the statistics of
+///                                     // so many rows: asked of those that come from outside, so
+///                                     // that nothing else needs to look  [true]
 ///     void log_marginals(const double* t, index_t count, double* out) const;
 ///                                     // of `count` <= 8 clusters, one after another; each value
 ///                                     // depends on its own cluster alone       [one by one]
@@ -113,6 +116,9 @@ template <class M>
 using merge_t = decltype(std::declval<const M&>().merge(std::declval<double*>(),
                                                         std::declval<const double*>()));
 template <class M>
+using possible_t =
+    decltype(std::declval<const M&>().possible(std::declval<const double*>(), index_t{}));
+template <class M>
 using log_marginals_t = decltype(std::declval<const M&>().log_marginals(
     std::declval<const double*>(), index_t{}, std::declval<double*>()));
 template <class M>
@@ -185,6 +191,19 @@ void remove_statistics(const Model& m, double* t, const double* s) {
   }
 }
 
+/// Whether t can be the statistics of so many rows, as far as the model says.
+template <class Model>
+[[nodiscard]] bool are_possible(const Model& m, const double* t, index_t rows) {
+  if constexpr (has<possible_t, Model>) {
+    return m.possible(t, rows);
+  } else {
+    static_cast<void>(m);
+    static_cast<void>(t);
+    static_cast<void>(rows);
+    return true;
+  }
+}
+
 /// Whether RBHC can use the model.
 template <class Model>
 inline constexpr bool relaxable =
@@ -218,6 +237,10 @@ class self_model {
   [[nodiscard]] index_t width() const { return family_.width(columns_); }
   void observe(const row_view& row, double* t) const { family_.observe(row, t); }
   [[nodiscard]] double log_marginal(const double* t) const { return family_.log_marginal(t); }
+  template <class F = Family, class = possible_t<F>>
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    return family_.possible(t, rows);
+  }
   template <class F = Family, class = merge_t<F>>
   void merge(double* t, const double* s) const {
     family_.merge(t, s);
@@ -281,6 +304,9 @@ class completed {
   [[nodiscard]] index_t width() const { return model_.width(); }
   void observe(const row_view& row, double* t) const { model_.observe(row, t); }
   [[nodiscard]] double log_marginal(const double* t) const { return model_.log_marginal(t); }
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    return are_possible(model_, t, rows);
+  }
   /// log_marginal of `count` statistics, one after another.
   void log_marginals(const double* t, index_t count, double* out) const {
     if constexpr (has<log_marginals_t, Bare>) {

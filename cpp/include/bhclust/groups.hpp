@@ -84,6 +84,9 @@ class grouped_model {
   void prepare(index_t rows) {
     inner_.prepare_in_place(rows);
   }
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    return inner_.possible(t, rows);
+  }
   void merge(double* t, const double* s) const { inner_.merge(t, s); }
   void remove(double* t, const double* s) const { inner_.remove(t, s); }
   template <class I = Inner, class = std::enable_if_t<I::relaxable>>
@@ -115,7 +118,8 @@ class grouped_model {
   Inner inner_;
 };
 
-inline void check_group(const table_view& X, index_t i) {
+template <class Model>
+void check_group(const table_view& X, const Model& model, index_t i) {
   require(X.weight(i) >= 1, [&] {
     return "weights[" + std::to_string(i) + "] is " + std::to_string(X.weight(i)) +
            "; a group has at least one row";
@@ -127,6 +131,10 @@ inline void check_group(const table_view& X, index_t i) {
              number(row.value(k)) + "; statistics are finite";
     });
   }
+  require(model.possible(row.values(), X.weight(i)), [&] {
+    return "values[" + std::to_string(i) + "] cannot be the statistics of " +
+           std::to_string(X.weight(i)) + " row(s); let the family make them of the rows";
+  });
 }
 
 }  // namespace detail
@@ -143,7 +151,8 @@ struct grouped {
   void check_data(const table_view& X) const {
     if (!X.grouped()) return bhclust::check_data(family, X);
     require(X.rows() >= 1, "X has no groups; at least one is needed");
-    const index_t width = bind(X.columns()).width();
+    const auto model = bhclust::bind(family, X.columns());
+    const index_t width = model.width();
     require(X.width() == width, [&] {
       return "X has " + std::to_string(X.width()) + " statistics a group; " + name() + " of " +
              std::to_string(X.columns()) + " columns has " + std::to_string(width);
@@ -151,7 +160,7 @@ struct grouped {
     detail::pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
       pace(X.width());
-      detail::check_group(X, i);
+      detail::check_group(X, model, i);
     }
   }
   [[nodiscard]] auto bind(index_t columns) const {

@@ -10,6 +10,8 @@
 ///
 /// and optionally merge, remove, potential, divergence as in family.hpp, and
 ///
+///     bool possible(const double* t, index_t rows) const; // whether t can be of cells in a column
+///                                     // of so many rows
 ///     index_t smoothed_means_size() const;            // for faster RBHC: see root_screen.hpp
 ///     double smoothed_means(const double* t, double* u) const;    // returns n
 ///     static constexpr index_t hyperparameters;       // for learning: fields of the family
@@ -115,6 +117,13 @@ class independent {
     double sum = 0.0;
     for (index_t j = 0; j < columns(); ++j) sum += column(j).log_marginal(t + offset(j));
     return sum;
+  }
+
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    for (index_t j = 0; j < columns(); ++j) {
+      if (!detail::are_possible(column(j), t + offset(j), rows)) return false;
+    }
+    return true;
   }
 
   void merge(double* t, const double* s) const {

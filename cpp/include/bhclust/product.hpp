@@ -83,6 +83,13 @@ class product_model {
     return sum;
   }
 
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    for (std::size_t b = 0; b < models_.size(); ++b) {
+      if (!models_[b].possible(t + offset_[b], rows)) return false;
+    }
+    return true;
+  }
+
   void prepare(index_t rows) {
     offset_.resize(1);
     for (auto& model : models_) {

@@ -66,20 +66,24 @@ class row_view {
   row_view(const double* values, index_t columns) noexcept
       : values_(values), stored_(columns), columns_(columns) {}
   row_view(const double* values, const index_t* indices, index_t stored, index_t columns) noexcept
-      : values_(values), indices_(indices), stored_(stored), columns_(columns) {}
+      : values_(values),
+        indices_(indices),
+        stored_(stored),
+        columns_(columns),
+        kind_(kind::sparse) {}
 
   /// A group's statistics: `width` values.
   [[nodiscard]] static row_view group(const double* statistics, index_t width,
                                       index_t columns) noexcept {
     row_view made(statistics, columns);
     made.stored_ = width;
-    made.group_ = true;
+    made.kind_ = kind::group;
     return made;
   }
 
   [[nodiscard]] index_t columns() const noexcept { return columns_; }
-  [[nodiscard]] bool sparse() const noexcept { return indices_ != nullptr; }
-  [[nodiscard]] bool is_group() const noexcept { return group_; }
+  [[nodiscard]] bool sparse() const noexcept { return kind_ == kind::sparse; }
+  [[nodiscard]] bool is_group() const noexcept { return kind_ == kind::group; }
   /// Number of stored cells: columns() of a dense row.
   [[nodiscard]] index_t stored() const noexcept { return stored_; }
   /// Value and column of the k-th stored cell.
@@ -105,11 +109,13 @@ class row_view {
   }
 
  private:
+  enum class kind : unsigned char { dense, sparse, group };
+
   const double* values_;
-  const index_t* indices_ = nullptr;
+  const index_t* indices_ = nullptr;  ///< null also where no sparse row stores anything
   index_t stored_;
   index_t columns_;
-  bool group_ = false;
+  kind kind_ = kind::dense;
 };
 
 /// A table of rows, owned by the caller: dense row-major, or compressed sparse rows with strictly
@@ -136,11 +142,12 @@ class table_view {
     table_view made = *this;
     made.columns_ = columns;
     made.width_ = width;
+    made.grouped_ = true;
     return made;
   }
 
   [[nodiscard]] bool sparse() const noexcept { return indptr_ != nullptr; }
-  [[nodiscard]] bool grouped() const noexcept { return width_ > 0; }
+  [[nodiscard]] bool grouped() const noexcept { return grouped_; }
   /// Statistics a group; 0 in tables of rows.
   [[nodiscard]] index_t width() const noexcept { return width_; }
   [[nodiscard]] bool weighted() const noexcept { return weights_ != nullptr; }
@@ -169,6 +176,7 @@ class table_view {
   index_t columns_;
   index_t stride_ = 0;
   index_t width_ = 0;
+  bool grouped_ = false;
   const index_t* weights_ = nullptr;
 };
 

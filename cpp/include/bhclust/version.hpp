@@ -6,6 +6,7 @@
 
 namespace bhclust {
 
+/// Of the library: major.minor.patch.
 inline constexpr std::string_view version = "0.1.0";
 
 }  // namespace bhclust

@@ -67,6 +67,9 @@ _READING = (
     "separator",
     "decimal",
     "times",
+    "row_names",
+    "column_names",
+    "transpose",
 )
 
 
@@ -78,5 +81,9 @@ def read(file: str, how: dict[str, Any]) -> Any:
 
     reading = {name: how.pop(name) for name in _READING}
     table, source = read_source(file, lambda path: read_table(path, **reading))
-    given = {name: value for name, value in reading.items() if value not in (None, {}, ())}
+    given = {
+        name: value
+        for name, value in reading.items()
+        if value not in (None, {}, ()) and (name, value) != ("transpose", False)
+    }
     return table, source, given

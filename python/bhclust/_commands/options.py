@@ -151,6 +151,7 @@ def table_options() -> Decorator:
             ),
         ),
         option("--names", metavar="NAME", help="The column with the names of the rows."),
+        matrix_options(),
         click.option(
             "--header/--no-header",
             default=None,
@@ -173,6 +174,31 @@ def table_options() -> Decorator:
                 "With --family time-series: the times of the columns; by default their names "
                 "where all are numbers, else 0, 1, 2, ...."
             ),
+        ),
+    )
+
+
+def matrix_options() -> Decorator:
+    """Make the options that say how a file of one matrix is read."""
+    return together(
+        option(
+            "--row-names",
+            metavar="FILE",
+            help=(
+                "Of a matrix without names (MatrixMarket, .npy): a file with those of its rows, "
+                "one a line."
+            ),
+        ),
+        option(
+            "--column-names",
+            metavar="FILE",
+            help=(
+                "The same for its columns: words, genes. (barcodes.tsv and features.tsv beside a "
+                "matrix.mtx are found unasked.)"
+            ),
+        ),
+        click.option(
+            "--transpose", is_flag=True, help="Of a file of one matrix: cluster its columns."
         ),
     )
 

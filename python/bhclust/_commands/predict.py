@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .options import force_option, json_option, out_file_option, threads_option
+from .options import force_option, json_option, matrix_options, out_file_option, threads_option
 
 
 @click.command("predict")
@@ -15,10 +15,11 @@ from .options import force_option, json_option, out_file_option, threads_option
 @out_file_option()
 @force_option()
 @click.option("--header/--no-header", default=None, help="Whether line 1 names the columns.")
+@matrix_options()
 @threads_option()
 @json_option()
 def command(
-    run: str, file: str, out: str | None, force: bool, header: bool | None, threads: int | None
+    run: str, file: str, out: str | None, force: bool, threads: int | None, **reading: Any
 ) -> None:
     """Find the clusters of new rows.
 
@@ -34,7 +35,7 @@ def command(
     from .session import deliver, session
 
     fitted = open_saved(run)
-    table, _ = read_source(file, lambda path: read_new(path, fitted.table, header=header))
+    table, _ = read_source(file, lambda path: read_new(path, fitted.table, **reading))
     estimator = fitted.estimator
     estimator.n_threads = threads
     with in_the_file(table), session().interrupts.raising():

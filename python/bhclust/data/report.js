@@ -201,9 +201,9 @@
       levels = Math.max(levels, level.get(node));
     }
     const room = view.clientWidth - 2;
-    const cell = width ? Math.min(15, Math.max(9, (0.38 * room) / width)) : 0;
+    const cell = width ? Math.min(15, Math.max(9, (0.32 * room) / width)) : 0;
     const cells = Math.round(cell * width);
-    const step = levels ? Math.min(54, Math.max(9, (0.3 * Math.max(room, 620)) / levels)) : 0;
+    const step = levels ? Math.min(54, Math.max(9, (0.22 * Math.max(room, 620)) / levels)) : 0;
     const stem = 44 + step * levels;
     const label = Math.max(170, room - stem - cells - 60);
     const whole = stem + label + cells + 60;
@@ -302,10 +302,16 @@
     group.append(drawn("text", { class: "words", x: right, y: y + 4, "text-anchor": "end" }, end));
     const left = stem + 24 + wide(head, 12);
     const rest = right - 10 - wide(end, 10.5) - left;
-    const told = isTop(node) && node >= n ? data.shorts[below[node]] : "";
+    const told = isTop(node) && node >= n ? data.shorts[below[node]] : isMany ? largestOf(node) : "";
     if (told && rest > 50)
       group.append(drawn("text", { class: "words", x: left, y: y + 4 }, fitted(told, 10.5, rest)));
     return group;
+  }
+
+  // The first number below a branch is that of its largest cluster.
+  function largestOf(node) {
+    const label = labelsBelow(node).reduce((a, b) => Math.min(a, b));
+    return data.shorts[label] ? `with ${label}: ${data.shorts[label]}` : `with ${label}`;
   }
 
   function paint(tall) {
@@ -378,7 +384,7 @@
       const doubt = data.doubt[node];
       if (doubt) {
         const where = doubt[1] < 0 ? "a cluster of its own" : `cluster ${doubt[1]}`;
-        told(`Set aside, it goes back to its cluster with a chance of ${percent(doubt[0])}, and to ${where} with ${percent(doubt[2])}.`);
+        told(`Set aside, it finds back to its cluster with a chance of ${percent(doubt[0])}, and to ${where} with ${percent(doubt[2])}.`);
       }
     } else {
       told(`${counted(size[node])}. Chance that they are all of one cluster: ${percent(together[node])}.`);

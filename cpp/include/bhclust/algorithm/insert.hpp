@@ -23,6 +23,7 @@
 
 namespace bhclust {
 
+/// How `insert` looks for places.
 struct insert_options {
   double alpha = 1.0;       ///< DP concentration, > 0
   bool everywhere = false;  ///< look at every place for a row: one marginal likelihood a node

@@ -25,6 +25,7 @@
 
 namespace bhclust {
 
+/// How `randomized_bhc` splits its rows.
 struct randomized_options {
   double alpha = 1.0;      ///< DP concentration, > 0
   index_t subset = 100;    ///< rows that greedy BHC takes at once, >= 2

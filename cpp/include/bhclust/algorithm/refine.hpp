@@ -19,8 +19,9 @@
 
 namespace bhclust {
 
+/// How long `refine` goes on.
 struct refine_options {
-  double alpha = 1.0;
+  double alpha = 1.0;  ///< DP concentration, > 0
   /// Subtrees that are tried at every other place, one after another from small to large, again and
   /// again while that helps; each costs one marginal likelihood a node. 0: interchanges only.
   index_t max_regrafts = std::numeric_limits<index_t>::max();

@@ -21,6 +21,7 @@
 
 namespace bhclust {
 
+/// Ways to RBHC's tree, which differ in time and in what families they take.
 enum class relaxed_method {
   automatic,  ///< rounds where they can be had and are quicker, else the chain
   rounds,    ///< all reciprocal nearest neighbours at once: Ward's cost, and divergences of counts,
@@ -29,6 +30,7 @@ enum class relaxed_method {
   greedy,    ///< the smallest d* of all pairs at every step: the reference
 };
 
+/// Where `relaxed_bhc` ends, and how it gets there.
 struct relaxed_options {
   /// Merges cost less than this (> 0, same units as d*); +inf gives one tree.
   double lambda = std::numeric_limits<double>::infinity();

@@ -166,6 +166,7 @@ class statistics_block {
  public:
   explicit statistics_block(index_t width) : width_(width) {}
 
+  [[nodiscard]] index_t width() const noexcept { return width_; }
   [[nodiscard]] index_t size() const noexcept { return size_; }
   [[nodiscard]] const double* operator[](index_t i) const noexcept {
     return values_.data() + i * width_;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <bhclust/detail/cluster_store.hpp>
-#include <bhclust/detail/robust.hpp>
+#include <bhclust/detail/sorting.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 

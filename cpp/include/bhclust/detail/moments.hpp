@@ -3,6 +3,7 @@
 /// lose the spread of data that lie far from zero.
 #pragma once
 
+#include <bhclust/detail/possible.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/types.hpp>
 
@@ -51,6 +52,14 @@ struct moments {
     t[1] = mean;
     t[2] = mean_low;
     t[3] = squares;
+  }
+
+  /// Whether so many rows can have them, some of whose cells are missing.
+  [[nodiscard]] bool possible(index_t rows) const noexcept {
+    constexpr double largest = 1.01e150;  // what a cell may be, and rounding
+    if (n == 0.0) return mean == 0.0 && mean_low == 0.0 && squares == 0.0;
+    return is_count(n, static_cast<double>(rows)) && std::fabs(mean) < largest &&
+           std::fabs(mean_low) < largest && squares >= 0.0;
   }
 
   /// mean - x.
@@ -107,6 +116,9 @@ struct moments_column {
     moments m = moments::load(t);
     m.observe(x);
     m.store(t);
+  }
+  [[nodiscard]] static bool possible(const double* t, index_t rows) noexcept {
+    return moments::load(t).possible(rows);
   }
   static void merge(double* t, const double* s) noexcept {
     moments m = moments::load(t);

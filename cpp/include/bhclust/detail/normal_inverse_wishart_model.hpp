@@ -61,6 +61,23 @@ class normal_inverse_wishart_model {
     t[0] = n;
   }
 
+  /// No entry of the scatter is above the mean of its two on the diagonal. O(d²).
+  [[nodiscard]] bool possible(const double* t, index_t rows) const noexcept {
+    constexpr double rounding = 1.0 + 1e-6;
+    constexpr double smallest = 1e-300;
+    if (t[0] != static_cast<double>(rows)) return false;
+    const double* s = scatter(t);
+    for (index_t i = 0; i < d(); ++i) {
+      const double own = s[triangle(i) + i];
+      if (!moments{t[0], t[1 + i], low(t)[i], own}.possible(rows)) return false;
+      for (index_t k = 0; k < i; ++k) {
+        const double most = 0.5 * own + 0.5 * s[triangle(k) + k];
+        if (!(std::fabs(s[triangle(i) + k]) <= rounding * most + smallest)) return false;
+      }
+    }
+    return true;
+  }
+
   void merge(double* t, const double* s) const noexcept {
     if (s[0] == 0.0) return;
     if (t[0] == 0.0) {

@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -96,12 +97,17 @@ class thread_team {
     const std::atomic<bool>* outer_;
   };
 
-  /// Threads begin their life at the first call that has work for them.
+  /// Threads begin their life at the first call that has work for them; where the system has no
+  /// more to give, those that are there do it.
   void start() {
     if (!workers_.empty()) return;
     workers_.reserve(static_cast<std::size_t>(count_ - 1));
-    for (int thread = 1; thread < count_; ++thread) {
-      workers_.emplace_back([this, thread] { serve(thread); });
+    try {
+      for (int thread = 1; thread < count_; ++thread) {
+        workers_.emplace_back([this, thread] { serve(thread); });
+      }
+    } catch (const std::system_error&) {
+      return;
     }
   }
 

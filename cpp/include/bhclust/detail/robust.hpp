@@ -2,12 +2,12 @@
 /// Where the values of a column lie and how far they spread, whatever a few wild ones do.
 #pragma once
 
+#include <bhclust/detail/sorting.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -40,25 +40,6 @@ namespace bhclust::detail {
     middle.push_back(*half);
   }
   return middle;
-}
-
-/// Sorts, and lets the run be stopped meanwhile: blocks first, which are then merged.
-template <class Before>
-void sort_values(std::vector<double>& values, const Before& before) {
-  constexpr std::size_t block = 65536;
-  const auto at = [&values](std::size_t i) {
-    return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
-  };
-  for (std::size_t first = 0; first < values.size(); first += block) {
-    std::sort(at(first), at(first + block), before);
-    if (values.size() > block) pulse();
-  }
-  for (std::size_t size = block; size < values.size(); size *= 2) {
-    for (std::size_t first = 0; first < values.size(); first += 2 * size) {
-      std::inplace_merge(at(first), at(first + size), at(first + 2 * size), before);
-      pulse();
-    }
-  }
 }
 
 /// What the Gaussian families' defaults are made of. All finite, variances above 0.
@@ -101,7 +82,7 @@ struct column_spread {
   constexpr double quartiles_of_normal = 1.3489795003921634;
   column_spread found;
   if (values.empty()) return found;
-  sort_values(values, std::less<>());
+  sort_values(values);
   found.median = quantile(values, 0.5);
   const double reach = std::max(found.median - values.front(), values.back() - found.median);
   const double size = std::fabs(found.median) > 0.0 ? std::fabs(found.median) : 1.0;
@@ -120,7 +101,7 @@ struct column_spread {
   return found;
 }
 
-/// A spread for each column of a dense table. O(cells · log rows).
+/// A spread for each column of a dense table. O(cells).
 [[nodiscard]] inline std::vector<column_spread> spreads_of(const table_view& X) {
   std::vector<column_spread> spreads;
   for (index_t j = 0; j < X.columns(); ++j) spreads.push_back(spread_of(observed_values(X, j)));

@@ -10,9 +10,9 @@
 
 namespace bhclust::detail {
 
-/// A fast store for the tables it takes (`Fast::takes(model, X)`), a plain one, which is not asked
-/// to search, for the rest.
-template <class Fast, class Plain>
+/// A fast store for the tables it takes (`Fast::takes(model, X)`), a plain one for the rest, which
+/// is asked to search only if `PlainSearches`.
+template <class Fast, class Plain, bool PlainSearches = false>
 class store_or {
  public:
   struct query {
@@ -50,15 +50,32 @@ class store_or {
     return fast_ ? detail::queries_last(*fast_) : detail::queries_last(*plain_);
   }
   void prepare_searches() {
-    if (fast_) detail::prepare_searches(*fast_);
+    if (fast_) {
+      detail::prepare_searches(*fast_);
+    } else if (PlainSearches) {
+      detail::prepare_searches(*plain_);
+    }
   }
-  [[nodiscard]] bool searches() const { return fast_ != nullptr && can_search(*fast_); }
+  [[nodiscard]] bool searches() const {
+    if (fast_) return can_search(*fast_);
+    return PlainSearches && can_search(*plain_);
+  }
   void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
               cheapest& best) const {
+    if constexpr (PlainSearches) {
+      if (!fast_) {
+        plain_->search(q.plain, begin, end, offset, best);
+        return;
+      }
+    }
     fast_->search(q.fast, begin, end, offset, best);
   }
   void retire(index_t slot) {
-    if (fast_) fast_->retire(slot);
+    if (fast_) {
+      fast_->retire(slot);
+    } else if constexpr (PlainSearches) {
+      plain_->retire(slot);
+    }
   }
   [[nodiscard]] bool bounds_costs() const { return fast_ != nullptr && can_bound(*fast_); }
   template <class F = Fast, class = bounds_t<F>>

@@ -5,6 +5,7 @@
 #include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/possible.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -38,6 +39,12 @@ struct categorical_dirichlet_column {
   [[nodiscard]] index_t width() const noexcept { return levels; }
 
   static void observe(double x, double* t) noexcept { t[static_cast<index_t>(x)] += 1.0; }
+
+  [[nodiscard]] bool possible(const double* t, index_t rows) const noexcept {
+    const auto most = static_cast<double>(rows);
+    return total(t) <= most &&
+           std::all_of(t, t + levels, [most](double count) { return is_count(count, most); });
+  }
 
   /// The most frequent level against the rest first: that part does not cancel when it has nearly
   /// all of the counts. The other counts then follow Pólya's scheme among themselves.

@@ -8,6 +8,7 @@
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/log_screen.hpp>
 #include <bhclust/detail/moments.hpp>
+#include <bhclust/detail/possible.hpp>
 #include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
@@ -32,6 +33,10 @@ struct exponential_gamma_column {
   static void observe(double x, double* t) noexcept {
     t[0] += 1.0;
     t[1] += x;
+  }
+
+  [[nodiscard]] static bool possible(const double* t, index_t rows) noexcept {
+    return is_count(t[0], static_cast<double>(rows)) && (t[0] == 0.0 ? t[1] == 0.0 : t[1] > 0.0);
   }
 
   static constexpr index_t hyperparameters = 2;

@@ -4,7 +4,9 @@
 
 #include <bhclust/detail/beta.hpp>
 #include <bhclust/detail/column_summary.hpp>
+#include <bhclust/detail/possible.hpp>
 #include <bhclust/detail/random.hpp>
+#include <bhclust/detail/special.hpp>
 #include <bhclust/family/negative_binomial_beta.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -29,6 +31,10 @@ struct geometric_beta_column {
   static void observe(double x, double* t) noexcept {
     t[0] += 1.0;
     t[1] += x;
+  }
+
+  [[nodiscard]] static bool possible(const double* t, index_t rows) noexcept {
+    return is_count(t[0], static_cast<double>(rows)) && is_count(t[1], infinity);
   }
 
   static constexpr index_t hyperparameters = 2;

@@ -6,7 +6,10 @@
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/possible.hpp>
+#include <bhclust/detail/shared_columns_store.hpp>
 #include <bhclust/detail/special.hpp>
+#include <bhclust/detail/store_or.hpp>
 #include <bhclust/detail/table_with_totals.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -39,6 +42,10 @@ struct dirichlet_column {
   static void observe(double x, double* t) noexcept {
     t[0] += x;
     t[1] += log_gamma(x + 1.0);
+  }
+
+  [[nodiscard]] static bool possible(const double* t, index_t /*rows*/) noexcept {
+    return is_count(t[0], infinity);
   }
 
   [[nodiscard]] double log_marginal(const double* t) const noexcept {
@@ -139,6 +146,10 @@ class multinomial_model {
 
   [[nodiscard]] double log_marginal(const double* t) const { return factors_.log_marginal(t); }
 
+  [[nodiscard]] bool possible(const double* t, index_t rows) const {
+    return factors_.possible(t, rows);
+  }
+
   void prepare(index_t rows) { factors_.prepare(rows); }
 
   [[nodiscard]] index_t gradient_size() const noexcept { return columns_; }
@@ -228,12 +239,14 @@ class multinomial_model {
   independent<dirichlet_column> factors_;
 };
 
-/// The independent columns' store over the table with totals.
+/// The stores over the table with totals.
 template <class Model>
-class multinomial_evidence_store : public independent_store<dirichlet_column, evidence_score> {
+class multinomial_evidence_store
+    : public store_or<shared_columns_store<independent<dirichlet_column>>,
+                      independent_store<dirichlet_column, evidence_score>, true> {
  public:
   multinomial_evidence_store(const Model& model, const table_view& X)
-      : independent_store(model.augmented(), table_with_totals(X).view()) {}
+      : multinomial_evidence_store::store_or(model.augmented(), table_with_totals(X).view()) {}
 };
 
 }  // namespace detail

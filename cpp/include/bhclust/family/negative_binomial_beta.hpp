@@ -8,6 +8,7 @@
 #include <bhclust/detail/column_summary.hpp>
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/negative_binomial_screen.hpp>
+#include <bhclust/detail/possible.hpp>
 #include <bhclust/detail/screened_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
@@ -69,6 +70,10 @@ struct negative_binomial_beta_column {
     t[0] += 1.0;
     t[1] += x;
     t[2] += log_negative_binomial_coefficient(r, x);
+  }
+
+  [[nodiscard]] static bool possible(const double* t, index_t rows) noexcept {
+    return is_count(t[0], static_cast<double>(rows)) && is_count(t[1], infinity);
   }
 
   static constexpr index_t hyperparameters = 3;

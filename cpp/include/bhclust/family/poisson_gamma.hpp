@@ -5,6 +5,7 @@
 #include <bhclust/detail/bregman.hpp>
 #include <bhclust/detail/column_summary.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/possible.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -35,6 +36,10 @@ struct poisson_gamma_column {
     t[0] += 1.0;
     t[1] += x;
     t[2] += log_gamma(x + 1.0);
+  }
+
+  [[nodiscard]] static bool possible(const double* t, index_t rows) noexcept {
+    return is_count(t[0], static_cast<double>(rows)) && is_count(t[1], infinity);
   }
 
   static constexpr index_t hyperparameters = 2;

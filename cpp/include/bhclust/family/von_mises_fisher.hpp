@@ -71,6 +71,14 @@ class von_mises_fisher_model {
     add_row(row, t + 1);
   }
 
+  /// Σx is no longer than n rows.
+  [[nodiscard]] bool possible(const double* t, index_t rows) const noexcept {
+    double square = 0.0;
+    for (index_t j = 0; j < columns_; ++j) square += t[1 + j] * t[1 + j];
+    constexpr double longest = 1.0 + 2.0 * unit_tolerance;
+    return t[0] == static_cast<double>(rows) && std::sqrt(square) <= longest * t[0];
+  }
+
   /// log C(prior_kappa) - log C(‖pull + kappa Σx‖) + n log C(kappa), relative to the uniform
   /// density's constant, which is large in high dimensions.
   [[nodiscard]] double log_marginal(const double* t) const {

@@ -60,8 +60,9 @@ struct tree_posterior {
   }
 };
 
+/// What `posterior` needs besides a tree, its rows and a family.
 struct posterior_options {
-  double alpha = 1.0;
+  double alpha = 1.0;  ///< DP concentration, > 0
   progress_function progress{};
   int n_threads = 0;  ///< 0: all cores; results do not depend on it
 };

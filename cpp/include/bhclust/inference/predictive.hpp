@@ -19,6 +19,7 @@
 
 namespace bhclust {
 
+/// How the functions of new rows work.
 struct predictive_options {
   int n_threads = 0;  ///< 0: all cores; results do not depend on it
   progress_function progress{};
