@@ -30,6 +30,7 @@ __all__: list[str] = [
     "VonMisesFisher",
     "all_threads",
     "bayes_kmeans_bhc",
+    "bayes_kmeans_groups",
     "best_nodes_at_count",
     "binder_nodes",
     "byte_size",
@@ -48,6 +49,7 @@ __all__: list[str] = [
     "impute_levels",
     "insert",
     "instruction_set",
+    "labels_by_posterior",
     "labels_of",
     "linkage_heights",
     "log_cluster_count",
@@ -1039,6 +1041,16 @@ def bayes_kmeans_bhc(
     n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> Tree: ...
+def bayes_kmeans_groups(
+    table: Table,
+    family: Family,
+    alpha: typing.SupportsFloat | typing.SupportsIndex,
+    n_seeds: typing.SupportsInt | typing.SupportsIndex,
+    most: typing.SupportsInt | typing.SupportsIndex,
+    seed: typing.SupportsInt | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
+    progress: typing.Any,
+) -> numpy.typing.NDArray[numpy.int64]: ...
 def best_nodes_at_count(
     tree: Tree, posterior: TreePosterior, n_clusters: typing.SupportsInt | typing.SupportsIndex
 ) -> numpy.typing.NDArray[numpy.int64]: ...
@@ -1141,10 +1153,13 @@ def instruction_set() -> str:
     Compiled for.
     """
 
-def labels_of(
+def labels_by_posterior(
     tree: Tree,
     nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
-    log_marginal: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None = None,
+    posterior: TreePosterior,
+) -> numpy.typing.NDArray[numpy.int64]: ...
+def labels_of(
+    tree: Tree, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]
 ) -> numpy.typing.NDArray[numpy.int64]: ...
 def linkage_heights(
     tree: Tree, posterior: TreePosterior

@@ -138,15 +138,15 @@ class PosteriorPartitions(PosteriorArrays):
         array of int, shape (n_rows,)
             Labels 0 … k - 1, numbered from the largest cluster to the smallest; of equal sizes the
             one with the larger log marginal likelihood comes first, so labels do not depend on the
-            order of the rows; only where that is equal as well the first row decides. Of
-            `Statistics` the largest is the one of most groups.
+            order of the rows; only where that is equal as well the first row decides. The clusters
+            of `Statistics` are as large as they have rows.
         """
         return self._labels_of(
             self.cut_nodes(rule=rule, threshold=threshold, n_clusters=n_clusters)
         )
 
     def _labels_of(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        return _core.labels_of(self.tree, nodes, self.log_marginal)
+        return _core.labels_by_posterior(self.tree, nodes, self._found)
 
     def sample_partitions(
         self,

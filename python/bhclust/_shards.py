@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bhclust import _core
 from bhclust._core import Family, Table, Tree
 from bhclust._memory import check_memory
-from bhclust.algorithms import bayes_kmeans_bhc, rbhc
-from bhclust.inference import posterior
+from bhclust.algorithms import rbhc
 from bhclust.statistics import Statistics
-from bhclust.table import as_table, rows_of
+from bhclust.table import as_leaves, as_table, rows_of
 
 __all__ = [
     "Draw",
@@ -31,9 +31,6 @@ __all__ = [
     "pruned",
     "shard_part",
 ]
-
-#: Trees below the clusters are not handed on: cheap ones will do.
-EXACT_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -231,17 +228,12 @@ def _grouped(
         tree = rbhc(X, rules.family, n_threads=1, max_memory=limit)
         forest = _forest(tree, rules)
         return _by_first_leaf(forest.cut(lam=math.inf)), np.asarray(forest.cost)
-    check_memory(limit, "bhc", rules.family, n, n_columns)
-    tree = bayes_kmeans_bhc(
-        X,
-        rules.family,
-        alpha=rules.alpha,
-        exact_rows=EXACT_ROWS,
-        random_state=seed,
-        n_threads=1,
+    leaves = as_leaves(X)
+    check_memory(limit, "bhc", rules.family, n, n_columns, grouped=leaves.is_grouped)
+    labels = _core.bayes_kmeans_groups(
+        leaves, rules.family, rules.alpha, min(n, rules.groups), rules.groups, seed, 1, None
     )
-    found = posterior(tree, X, rules.family, alpha=rules.alpha, n_threads=1)
-    return _by_first_leaf(found.cut(n_clusters=rules.groups)), None
+    return _by_first_leaf(labels), None
 
 
 def _by_first_leaf(labels: NDArray[np.int64]) -> NDArray[np.int64]:

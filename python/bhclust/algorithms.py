@@ -189,7 +189,7 @@ def bayes_kmeans_bhc(
     n_seeds: int | None = None,
     seeds: Any = None,
     merge: bool = True,
-    exact_rows: int = 1000,
+    exact_rows: int = 64,
     random_state: int = 0,
     n_threads: int | None = None,
     max_memory: float | str | None = None,
@@ -198,8 +198,9 @@ def bayes_kmeans_bhc(
     """Bayes K-means BHC: clusters first, trees afterwards (Xu, Heller & Ghahramani 2009).
 
     Some rows become clusters. Every other row, in the order of the table, joins the cluster or
-    opens the one that gives the largest marginal likelihood of the Dirichlet process mixture; then
-    clusters are merged while it rises. Greedy BHC makes a tree of the clusters, and one below each.
+    opens the one that gives the largest marginal likelihood of the Dirichlet process mixture.
+    Greedy BHC makes a tree below each cluster; clusters are merged while the marginal likelihood
+    rises, and greedy BHC makes a tree of what is left.
 
     Parameters
     ----------
@@ -216,7 +217,8 @@ def bayes_kmeans_bhc(
     merge : bool
         Whether clusters are merged before the tree of clusters is grown.
     exact_rows : int
-        Clusters of more rows get a tree by `randomized_bhc`; at least 2.
+        Below a cluster of more rows the tree is grown by parts: greedy BHC of a random sample of
+        as many rows as its root, and of the rows that each of these attracts; at least 2.
     random_state : int
         Seed of the rows drawn, from 0 to 2^64 - 1.
     n_threads : int, optional

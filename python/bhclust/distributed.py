@@ -105,7 +105,8 @@ def bhc(
         Concentration of the Dirichlet process, above 0.
     method : {"rbhc", "bayes-kmeans"}
         How shards, and nodes of the reduction, make groups: by `bhclust.rbhc`, n² scores but with
-        `NormalKnownVariance`, or by `bhclust.bayes_kmeans_bhc`, n k scores for k clusters.
+        `NormalKnownVariance`, or by the clusters of Bayes K-means (`bhclust.bayes_kmeans_bhc`),
+        ``groups`` scores for each of n rows.
     lam : float or "auto", optional
         With "rbhc": merge what costs less, in shards and at every node, so that all that travels
         are roots of λ-forests; ``"auto"``: `bhclust.lambda_heuristic` of the rows drawn. None:
@@ -242,7 +243,7 @@ class ShardedClustering:
         Returns
         -------
         dask.array.Array of int, shape (n_rows,)
-            Lazy, in the chunks of X; numbered from the cluster of most groups.
+            Lazy, in the chunks of X; numbered from the cluster of most rows.
         """
         flat = self.posterior.cut(rule=rule, threshold=threshold, n_clusters=n_clusters)
         return self.to_rows(flat)

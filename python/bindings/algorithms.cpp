@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace bhclust::python {
 namespace {
@@ -56,6 +57,23 @@ tree bayes_kmeans(const held_table& table, const held_family& family, double alp
   return bayes_kmeans_bhc(table.view, family.over(table.view), options);
 }
 
+py::array_t<index_t> kmeans_groups(const held_table& table, const held_family& family, double alpha,
+                                   index_t n_seeds, index_t most, std::uint64_t seed, int n_threads,
+                                   py::object progress) {
+  bayes_kmeans_options options;
+  options.alpha = alpha;
+  options.n_seeds = n_seeds;
+  options.seed = seed;
+  options.n_threads = n_threads;
+  options.progress = progress_of(std::move(progress));
+  std::vector<index_t> labels;
+  {
+    const py::gil_scoped_release free;
+    labels = bayes_kmeans_groups(table.view, family.over(table.view), most, options);
+  }
+  return array_from(std::move(labels));
+}
+
 tree randomized(const held_table& table, const held_family& family, double alpha, index_t subset,
                 std::uint64_t seed, int n_threads, py::object progress) {
   const randomized_options options{alpha, subset, seed, n_threads,
@@ -93,6 +111,9 @@ void register_algorithms(py::module_& m) {
   define(m, "bayes_kmeans_bhc", &bayes_kmeans, py::arg("table"), py::arg("family"),
          py::arg("alpha"), py::arg("n_seeds"), py::arg("seeds"), py::arg("merge"),
          py::arg("exact_rows"), py::arg("seed"), py::arg("n_threads"), py::arg("progress"));
+  define(m, "bayes_kmeans_groups", &kmeans_groups, py::arg("table"), py::arg("family"),
+         py::arg("alpha"), py::arg("n_seeds"), py::arg("most"), py::arg("seed"),
+         py::arg("n_threads"), py::arg("progress"));
   define(m, "randomized_bhc", &randomized, py::arg("table"), py::arg("family"), py::arg("alpha"),
          py::arg("subset"), py::arg("seed"), py::arg("n_threads"), py::arg("progress"));
   define(m, "refine", &refined, py::arg("tree"), py::arg("table"), py::arg("family"),

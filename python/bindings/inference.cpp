@@ -34,7 +34,6 @@ namespace bhclust::python {
 namespace {
 
 using label_array = py::array_t<index_t, py::array::c_style>;
-using value_array = py::array_t<double, py::array::c_style>;
 
 tree_posterior posterior_of(const tree& t, const held_table& table, const held_family& family,
                             double alpha, py::object progress, int n_threads) {
@@ -373,15 +372,16 @@ void register_inference(py::module_& m) {
       py::arg("tree"), py::arg("posterior"), py::arg("n_clusters"));
   define(
       m, "labels_of",
-      [](const tree& t, const label_array& nodes, const std::optional<value_array>& log_marginal) {
-        span<const double> values;
-        if (log_marginal) {
-          values = {log_marginal->data(), static_cast<index_t>(log_marginal->size())};
-          require(values.size() == t.nodes(), "log_marginal must have one entry a node");
-        }
-        return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}, values));
+      [](const tree& t, const label_array& nodes) {
+        return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}));
       },
-      py::arg("tree"), py::arg("nodes"), py::arg("log_marginal") = py::none());
+      py::arg("tree"), py::arg("nodes"));
+  define(
+      m, "labels_by_posterior",
+      [](const tree& t, const label_array& nodes, const tree_posterior& p) {
+        return array_from(labels_of(t, {nodes.data(), nodes.data() + nodes.size()}, p));
+      },
+      py::arg("tree"), py::arg("nodes"), py::arg("posterior"));
   define(
       m, "cluster_of_nodes",
       [](const tree& t, const label_array& nodes) {

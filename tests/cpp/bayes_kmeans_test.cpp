@@ -100,6 +100,16 @@ void check_assignment(const Model& model, const table& X, const std::vector<inde
   }
 }
 
+/// Costs must be log d.
+template <class Family>
+void check_costs(const tree& t, const table& X, const Family& family, double alpha) {
+  const auto p = bhclust::posterior(t, X.view(), family, {alpha, {}});
+  for (index_t k = t.leaves(); k < t.nodes(); ++k) {
+    const double size = std::fabs(p.log_tree[at(k)]);
+    CHECK(near(t.cost(k), -p.log_odds[at(k)], size, 1e-9));
+  }
+}
+
 /// What the assignment alone finds.
 template <class Family>
 groups assigned(const Family& family, const table& X, const std::vector<index_t>& seeds,
@@ -123,11 +133,7 @@ void check_all(const Family& family, const table& X, const std::vector<index_t>&
   const auto t = bayes_kmeans_bhc(X.view(), family, seeded(seeds, false, alpha));
   REQUIRE(t.merges() == X.rows() - 1);
   check_clades(t, clusters);
-  const auto p = bhclust::posterior(t, X.view(), family, {alpha, {}});
-  for (index_t k = t.leaves(); k < t.nodes(); ++k) {
-    const double size = std::fabs(p.log_tree[at(k)]);
-    CHECK(near(t.cost(k), -p.log_odds[at(k)], size, 1e-9));
-  }
+  check_costs(t, X, family, alpha);
 }
 
 table blobs(index_t rows, index_t d = 2) {
@@ -224,7 +230,11 @@ TEST_CASE("Bayes K-means: identical rows are one cluster, equal clusters the old
   CHECK(sorted[0] == std::vector<index_t>{9});
   // and merging makes them one
   const auto t = bayes_kmeans_bhc(X.view(), bhclust::BernoulliBeta{}, seeded({4, 9}, true));
-  check_same(t, greedy_bhc(X.view(), bhclust::BernoulliBeta{}));
+  CHECK(t.children() ==
+        bayes_kmeans_bhc(X.view(), bhclust::BernoulliBeta{}, seeded({4, 9}, false)).children());
+  check_costs(t, X, bhclust::BernoulliBeta{}, 1.0);
+  CHECK(bhclust::map_nodes(t, bhclust::posterior(t, X.view(), bhclust::BernoulliBeta{})) ==
+        std::vector<index_t>{t.nodes() - 1});
 }
 
 TEST_CASE("Bayes K-means: merging raises the partition's marginal likelihood as far as it goes") {
@@ -254,7 +264,39 @@ TEST_CASE("Bayes K-means: merging raises the partition's marginal likelihood as 
       now[a].insert(now[a].end(), now[b].begin(), now[b].end());
       now.erase(now.begin() + static_cast<std::ptrdiff_t>(b));
     }
-    check_clades(bayes_kmeans_bhc(X.view(), family, seeded(iota(X.rows()), true, alpha)), now);
+    const auto t = bayes_kmeans_bhc(X.view(), family, seeded(iota(X.rows()), true, alpha));
+    check_clades(t, now);
+    check_costs(t, X, family, alpha);
+  });
+}
+
+TEST_CASE("Bayes K-means: trees of clusters by parts, every family") {
+  for_each_example(2, 90, 3, [](random_source& random, const any_family& family, const table& X) {
+    auto options = seeded({1, 40}, random.chance(0.5));
+    options.exact_rows = 7;
+    const auto t = bayes_kmeans_bhc(X.view(), family, options);
+    REQUIRE(t.merges() == X.rows() - 1);
+    check_costs(t, X, family, 1.0);
+  });
+  // equal rows all follow the first of a sample
+  const table same(std::vector<double>(300, 2.0), 1);
+  auto options = seeded({0}, true);
+  options.exact_rows = 4;
+  CHECK(bayes_kmeans_bhc(same.view(), bhclust::NormalInverseGamma{}, options).merges() == 299);
+}
+
+TEST_CASE("Bayes K-means: groups are its clusters, merged no further than there is room") {
+  for_each_example(2, 60, 3, [](random_source& random, const any_family& family, const table& X) {
+    auto options = seeded({0, 9, 17, 30}, true, random.positive());
+    const auto clusters = assigned(family, X, options.seeds, options.alpha);
+    const auto k = count(clusters);
+    for (const index_t most : {k, index_t{60}, index_t{2}, index_t{1}}) {
+      const auto labels = bhclust::bayes_kmeans_groups(X.view(), family, most, options);
+      CHECK(1 + *std::max_element(labels.begin(), labels.end()) == std::min(k, most));
+      for (const auto& cluster : clusters) {
+        for (const index_t i : cluster) CHECK(labels[at(i)] == labels[at(cluster.front())]);
+      }
+    }
   });
 }
 

@@ -109,6 +109,10 @@ TEST_CASE("cut: labels go by size, then by log marginal likelihood, then by firs
   // A chain of neighbours equal but for rounding, between others.
   const std::vector<double> near{-9.0, -2.0 - 2e-9, -2.0 - 4e-9, -2.0, -9.0, 7.0, 0.0, 0.0, 0.0};
   CHECK(bhclust::labels_of(t, iota(6), near) == std::vector<index_t>{4, 1, 2, 3, 5, 0});
+  // Leaves that stand for several rows.
+  const std::vector<index_t> rows{1, 1, 9, 1, 4, 1, 2, 5, 3};
+  CHECK(bhclust::labels_of(t, t.roots(), {}, rows) == std::vector<index_t>{2, 1, 0, 2, 1, 2});
+  CHECK(bhclust::labels_of(t, iota(6), rising, rows) == std::vector<index_t>{5, 4, 0, 3, 1, 2});
   CHECK(bhclust::cluster_of_nodes(t, {2, 3, 6, 7}) ==
         std::vector<index_t>{6, 7, 2, 3, 7, 6, 6, 7, -1});
 }

@@ -61,6 +61,7 @@ class followed_store {
       : truth_{model, X}, store_(std::move(store)) {
     for (index_t i = 0; i < X.rows(); ++i) members_.push_back({i});
     retired_.resize(members_.size());
+    detail::prepare_searches(store_);
   }
 
   void merge(index_t a, index_t b) {
@@ -120,6 +121,19 @@ class followed_store {
       const auto wanted = whole[at(a)].begin() + begin;
       CHECK(std::equal(out.begin() + 1, out.end() - 1, wanted));
     }
+  }
+
+  /// Where the store says so, a query made ready before a merge is good after it.
+  void check_queries_last(random_source& random) {
+    if (!detail::queries_last(store_)) return;
+    const index_t a = random.below(store_.slots());
+    const auto wanted = gains()[at(a)];
+    typename Store::query q;
+    store_.load(q, a);
+    merge(random.below(store_.slots()), random.below(store_.slots()));
+    std::vector<double> out(wanted.size());
+    store_.row(q, 0, count(wanted), out.data());
+    CHECK(out == wanted);
   }
 
   /// Searches find what the rows of gains say, among slots of which some are retired.
@@ -254,6 +268,7 @@ void check_store(random_source& random, const Model& model, const table& X, Stor
     check_equal_where_kept(before, followed.gains(), old_slots);
     followed.check_bounds(random);
     followed.check_searches(random);
+    followed.check_queries_last(random);
     before = followed.gains();
     const auto kept = some_of(random, followed.slots(), pruning == 2 ? 0.3 : 0.8);
     followed.keep(kept);
@@ -267,6 +282,10 @@ void check_store(random_source& random, const Model& model, const table& X, Stor
 template <class Score, class Model>
 void check_stores(random_source& random, const Model& model, const table& X) {
   check_store<Score>(random, model, X, detail::make_store<Score>(model, X.view()));
+  const auto whole = detail::make_store<Score>(model, X.view());
+  const table some = X.taken(some_of(random, X.rows(), 0.6));
+  check_store<Score>(random, model, some,
+                     detail::make_store_alike<Score>(whole, model, some.view()));
   using plain = detail::cluster_store<typename Model::bare, Score>;
   check_store<Score>(random, model, X, plain(model.base(), X.view()));
 }

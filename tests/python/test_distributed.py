@@ -6,6 +6,7 @@ import math
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def fingerprint(found: Any) -> list[Any]:
         found.statistics.weights.tolist(),
         post.log_odds.tobytes(),
         found.labels.compute().tolist(),
-        found.tasks,
+        str(found.tasks),
     ]
 
 
@@ -377,13 +378,14 @@ def table_of(flags: dict[int, str]) -> Any:
     return da.concatenate(parts)
 
 
-def clustered(table: Any) -> list[Any]:
-    return fingerprint(distributed.bhc(table, FAMILY, groups=12, fan_in=3, draw_rows=50))
+def clustered(table: Any, method: str = "rbhc") -> list[Any]:
+    found = distributed.bhc(table, FAMILY, method=method, groups=12, fan_in=3, draw_rows=50)
+    return fingerprint(found)
 
 
-@pytest.fixture
-def client() -> Iterator[Any]:
-    """Two workers, for five minutes at most."""
+@contextmanager
+def local_client(n_workers: int) -> Iterator[Any]:
+    """So many workers, for five minutes at most."""
     from distributed import Client, LocalCluster
 
     def ended(*_: Any) -> None:
@@ -394,7 +396,7 @@ def client() -> Iterator[Any]:
     with (
         dask.config.set(scheduler=None),
         LocalCluster(
-            n_workers=2,
+            n_workers=n_workers,
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
@@ -407,6 +409,21 @@ def client() -> Iterator[Any]:
         yield made
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    with local_client(2) as made:
+        yield made
+
+
+def test_one_worker_and_two_give_the_same_to_the_last_bit() -> None:
+    found = []
+    for n_workers in (1, 2):
+        with local_client(n_workers) as made:
+            assert len(made.scheduler_info()["workers"]) == n_workers
+            found.append([clustered(table_of({}), method) for method in ("rbhc", "bayes-kmeans")])
+    assert found[0] == found[1]
 
 
 def test_schedulers_give_the_same() -> None:

@@ -295,6 +295,17 @@ def test_new_rows_join_clusters_by_their_numbers_of_rows() -> None:
     assert np.allclose(post.predict_log_proba(case.cells[29:])[0], wanted, atol=1e-8)
 
 
+def test_clusters_are_numbered_by_their_rows() -> None:
+    family = bhclust.NormalKnownVariance(variance=1.0, prior_variance=2500.0)
+    near = np.linspace(-0.5, 0.5, 5)[:, np.newaxis]
+    X = np.concatenate([near, 80 + np.repeat(near, 4, axis=0)])
+    S = family.statistics(X, groups=[0, 1, 2, 3, 4, *[5] * 20])
+    post = bhclust.posterior(bhclust.bhc(S), S)
+    assert post.cut().tolist() == [1, 1, 1, 1, 1, 0]
+    assert post.sample_partitions(1).tolist() == [[1, 1, 1, 1, 1, 0]]
+    assert bhclust.BHC().fit_statistics(S).labels_.tolist() == [1, 1, 1, 1, 1, 0]
+
+
 def test_binder_counts_pairs_of_rows() -> None:
     case = random_case("NormalInverseGamma", 40, 1)
     labels = np.minimum(labels_of(40, 6, 2), 5)

@@ -37,6 +37,8 @@ class erased_store {
   [[nodiscard]] virtual index_t slots() const = 0;
   virtual void load(query& q, index_t slot) const = 0;
   virtual void row(const query& q, index_t begin, index_t end, double* out) const = 0;
+  [[nodiscard]] virtual bool queries_last() const = 0;
+  virtual void prepare_searches() = 0;
   [[nodiscard]] virtual bool searches() const = 0;
   virtual void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
                       cheapest& best) const = 0;
@@ -71,6 +73,8 @@ class erased_store_of final : public erased_store {
   void row(const query& q, index_t begin, index_t end, double* out) const override {
     store_.row(static_cast<const held_query&>(q).held, begin, end, out);
   }
+  [[nodiscard]] bool queries_last() const override { return detail::queries_last(store_); }
+  void prepare_searches() override { detail::prepare_searches(store_); }
   [[nodiscard]] bool searches() const override { return can_search(store_); }
   void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
               cheapest& best) const override {
@@ -89,6 +93,7 @@ class erased_store_of final : public erased_store {
   }
   index_t merge(index_t a, index_t b) override { return store_.merge(a, b); }
   void keep(const std::vector<index_t>& slots) override { store_.keep(slots); }
+  [[nodiscard]] const Store& store() const noexcept { return store_; }
 
  private:
   struct held_query final : query {
@@ -127,6 +132,9 @@ class erased_model {
   virtual double smoothed_means(const double* t, double* u) const = 0;
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store(score_kind kind,
                                                                  const table_view& X) const = 0;
+  /// `whole` is a store of this model.
+  [[nodiscard]] virtual std::unique_ptr<erased_store> make_store_alike(
+      score_kind kind, const erased_store& whole, const table_view& some) const = 0;
 
  protected:
   erased_model() = default;
@@ -208,6 +216,11 @@ class erased_model_of final : public erased_model {
     if (kind == score_kind::relaxed) return erase<relaxed_score>(X);
     return erase<evidence_score>(X);
   }
+  [[nodiscard]] std::unique_ptr<erased_store> make_store_alike(
+      score_kind kind, const erased_store& whole, const table_view& some) const override {
+    if (kind == score_kind::relaxed) return erase_alike<relaxed_score>(whole, some);
+    return erase_alike<evidence_score>(whole, some);
+  }
 
  private:
   template <class Score>
@@ -215,6 +228,14 @@ class erased_model_of final : public erased_model {
     using store = typename store_for<Model, Score>::type;
     return std::make_unique<erased_store_of<store>>(
         [&] { return bhclust::detail::make_store<Score>(model_, X); });
+  }
+  template <class Score>
+  [[nodiscard]] std::unique_ptr<erased_store> erase_alike(const erased_store& whole,
+                                                          const table_view& some) const {
+    using store = typename store_for<Model, Score>::type;
+    const auto& held = static_cast<const erased_store_of<store>&>(whole).store();
+    return std::make_unique<erased_store_of<store>>(
+        [&] { return bhclust::detail::make_store_alike<Score>(held, model_, some); });
   }
   Model model_;
 };
@@ -285,6 +306,9 @@ class any_model::store {
   store(const any_model& model, const table_view& X)
       : store_(model.model_->make_store(Score::kind, X)) {}
 
+  store(const store& whole, const any_model& model, const table_view& some)
+      : store_(model.model_->make_store_alike(Score::kind, *whole.store_, some)) {}
+
   [[nodiscard]] index_t slots() const { return store_->slots(); }
   void load(query& q, index_t slot) const {
     if (!q.held) q.held = store_->make_query();
@@ -293,6 +317,8 @@ class any_model::store {
   void row(const query& q, index_t begin, index_t end, double* out) const {
     store_->row(*q.held, begin, end, out);
   }
+  [[nodiscard]] bool queries_last() const { return store_->queries_last(); }
+  void prepare_searches() { store_->prepare_searches(); }
   [[nodiscard]] bool searches() const { return store_->searches(); }
   void search(const query& q, index_t begin, index_t end, const detail::cost_offsets& offset,
               detail::cheapest& best) const {

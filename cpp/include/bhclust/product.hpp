@@ -223,6 +223,14 @@ class product_model::store {
     }
   }
 
+  store(const store& whole, const product_model& model, const table_view& some)
+      : offsets_(some.rows()) {
+    for (std::size_t b = 0; b < model.models_.size(); ++b) {
+      const column_copy cells(some, model.columns_[b]);
+      blocks_.emplace_back(whole.blocks_[b], model.models_[b].base(), cells.view());
+    }
+  }
+
   [[nodiscard]] index_t slots() const { return blocks_.front().slots(); }
 
   void load(query& q, index_t slot) const {
@@ -238,6 +246,11 @@ class product_model::store {
       blocks_[b].row(q.blocks[b], begin, end, more.data());
       for (index_t s = 0; s < end - begin; ++s) out[s] += more[static_cast<std::size_t>(s)];
     }
+  }
+
+  [[nodiscard]] bool queries_last() const {
+    return std::all_of(blocks_.begin(), blocks_.end(),
+                       [](const auto& b) { return b.queries_last(); });
   }
 
   /// Divergences add up, and so do bounds on them; a block without bounds gives what it has.

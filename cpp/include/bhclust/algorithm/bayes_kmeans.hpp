@@ -4,6 +4,7 @@
 
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/algorithm/randomized.hpp>
+#include <bhclust/analysis/cut.hpp>
 #include <bhclust/concentration.hpp>
 #include <bhclust/detail/agglomerate.hpp>
 #include <bhclust/detail/borrowed_store.hpp>
@@ -32,7 +33,7 @@ struct bayes_kmeans_options {
   index_t n_seeds = 0;           ///< rows drawn to start clusters; 0: √n, rounded
   std::vector<index_t> seeds{};  ///< these rows instead, if any
   bool merge = true;             ///< merge clusters while the marginal likelihood rises
-  index_t exact_rows = 1000;     ///< clusters of more have trees by randomised BHC
+  index_t exact_rows = 64;       ///< clusters of more have trees by parts
   std::uint64_t seed = 0;        ///< of the choice of seeds and of subsets
   int n_threads = 0;             ///< 0: all cores; the tree does not depend on it
   progress_function progress{};
@@ -41,15 +42,21 @@ struct bayes_kmeans_options {
 namespace detail {
 
 /// The cost of a pair is what its union takes from the log marginal likelihood of the partition;
-/// merges end where it would fall. Tells the slots of the clusters that are left.
+/// merges end where it would fall. Tells the slots of the clusters that are left, and the costs.
 class partition_rule {
  public:
   static constexpr cost_kind costs = cost_kind::none;
 
-  /// `left` gets the size of each slot at the end, 0 for those merged away.
-  partition_rule(std::vector<index_t> sizes, double alpha, std::vector<index_t>& left)
-      : log_alpha_(std::log(alpha)), left_(&left) {
+  struct outcome {
+    std::vector<index_t> left;  ///< the size of each slot at the end, 0 for those merged away
+    std::vector<double> costs;  ///< of each merge
+  };
+
+  /// `most` > 0: merges end instead when so many clusters are left.
+  partition_rule(std::vector<index_t> sizes, double alpha, outcome& found, index_t most = 0)
+      : log_alpha_(std::log(alpha)), left_(&found.left), costs_(&found.costs), most_(most) {
     *left_ = std::move(sizes);
+    live_ = static_cast<index_t>(left_->size());
     for (const index_t size : *left_) weight_.push_back(log_gamma(static_cast<double>(size)));
   }
 
@@ -65,7 +72,9 @@ class partition_rule {
     weight_[at(slot)] = std::numeric_limits<double>::infinity();
     retired_ += std::exchange((*left_)[at(slot)], 0);
   }
-  void append(double, index_t) {
+  void append(double cost, index_t) {
+    costs_->push_back(cost);
+    --live_;
     left_->push_back(std::exchange(retired_, 0));
     weight_.push_back(log_gamma(static_cast<double>(left_->back())));
   }
@@ -73,7 +82,9 @@ class partition_rule {
     keep_entries(*left_, slots);
     keep_entries(weight_, slots);
   }
-  [[nodiscard]] static bool goes_on(double cost) noexcept { return cost < 0.0; }
+  [[nodiscard]] bool goes_on(double cost) const noexcept {
+    return most_ > 0 ? live_ > most_ : cost < 0.0;
+  }
 
  private:
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
@@ -85,6 +96,9 @@ class partition_rule {
   double log_alpha_;
   std::vector<double> weight_;
   std::vector<index_t>* left_;
+  std::vector<double>* costs_;
+  index_t most_;
+  index_t live_ = 0;
   index_t retired_ = 0;
 };
 
@@ -95,7 +109,8 @@ class partition_rule {
 ///
 /// Rows come in blocks whose gains with all clusters are known beforehand; whenever a cluster takes
 /// a row, its gains with the rest of the block are computed anew. That is the sequential rule
-/// itself, by the kernels that score one cluster against many rows.
+/// itself, by the kernels that score one cluster against many rows. Where merges leave queries good
+/// each cluster keeps its own, and blocks are short: a query is then made ready once a row.
 template <class Store>
 class row_assignment {
  public:
@@ -107,14 +122,16 @@ class row_assignment {
         progress_(progress),
         rows_(X.rows()),
         log_alpha_(std::log(alpha)),
+        may_keep_queries_(queries_last(store_)),
         taken_(at(X.rows()), false) {}
 
   void run(const std::vector<index_t>& seeds) {
+    keeps_queries_ = may_keep_queries_ && room_for_queries(static_cast<index_t>(seeds.size()));
     for (const index_t i : seeds) {
       taken_[at(i)] = true;
       open(i);
     }
-    block_ = std::clamp<index_t>(static_cast<index_t>(seeds.size()) / 8 * 8, 32, 256);
+    block_ = block_for(clusters());
     for (index_t begin = 0; begin < rows_; begin += block_) {
       assign_block(begin, std::min(rows_, begin + block_));
       progress_.tick();
@@ -132,32 +149,55 @@ class row_assignment {
   [[nodiscard]] index_t slot_of_row(index_t i) const noexcept { return i - shift_; }
   [[nodiscard]] double* values_of(index_t c) noexcept { return values_.data() + c * block_; }
 
+  /// Queries are as large as tables of a row's columns, or larger.
+  [[nodiscard]] bool room_for_queries(index_t k) const {
+    constexpr index_t most = 524288;
+    return k <= most / std::max<index_t>(X_.columns(), 1);
+  }
+
+  /// Long blocks only where a thread's share of their scores is worth it, or queries need it.
+  [[nodiscard]] index_t block_for(index_t k) const {
+    constexpr index_t least = 16;
+    if (keeps_queries_) return k < worth_sharing / 128 ? least : 128;
+    return std::clamp<index_t>(k / 8 * 8, 2 * least, 256);
+  }
+
   void open(index_t row) {
     members_.push_back({row});
     size_.push_back(X_.weight(row));
     slot_.push_back(slot_of_row(row));
+    if (keeps_queries_) store_.load(queries_.emplace_back(), slot_.back());
+  }
+
+  void join(index_t c, index_t row) {
+    members_[at(c)].push_back(row);
+    size_[at(c)] += X_.weight(row);
+    slot_[at(c)] = store_.merge(slot_[at(c)], slot_of_row(row));
+    if (keeps_queries_) store_.load(queries_[at(c)], slot_[at(c)]);
   }
 
   void assign_block(index_t begin, index_t end) {
     const bool all_taken = std::all_of(taken_.begin() + begin, taken_.begin() + end,
                                        [](bool is_taken) { return is_taken; });
     if (all_taken) return;
+    if (keeps_queries_ && !room_for_queries(clusters())) {
+      keeps_queries_ = false;
+      std::vector<typename Store::query>().swap(queries_);
+    }
     keep_clusters_if_sparse(begin);
     score_all(begin, end);
     for (index_t i = begin; i < end; ++i) {
       if (taken_[at(i)]) continue;
       taken_[at(i)] = true;
-      const index_t c = best_[at(i - begin)];
+      index_t c = best_[at(i - begin)];
       if (c < 0) {
         open(i);
         values_.resize(members_.size() * at(block_));
-        rescore(clusters() - 1, begin, i + 1, end);
+        c = clusters() - 1;
       } else {
-        members_[at(c)].push_back(i);
-        size_[at(c)] += X_.weight(i);
-        slot_[at(c)] = store_.merge(slot_[at(c)], slot_of_row(i));
-        rescore(c, begin, i + 1, end);
+        join(c, i);
       }
+      rescore(c, begin, i + 1, end);
     }
   }
 
@@ -187,11 +227,12 @@ class row_assignment {
     for (index_t c = 0; c < k; ++c) take(c, values_of(c), 0, end - begin);
   }
 
-  void score(typename Store::query& query, index_t c, index_t block, index_t begin, index_t end) {
+  /// `spare` is used where clusters keep no queries.
+  void score(typename Store::query& spare, index_t c, index_t block, index_t begin, index_t end) {
     if (begin == end) return;
     double* out = values_of(c) + (begin - block);
-    store_.load(query, slot_[at(c)]);
-    store_.row(query, slot_of_row(begin), slot_of_row(end), out);
+    if (!keeps_queries_) store_.load(spare, slot_[at(c)]);
+    store_.row(keeps_queries_ ? queries_[at(c)] : spare, slot_of_row(begin), slot_of_row(end), out);
     if (!X_.weighted()) {
       const double weight = std::log(static_cast<double>(size_[at(c)]));
       for (index_t j = 0; j < end - begin; ++j) out[j] += weight;
@@ -200,11 +241,13 @@ class row_assignment {
     for (index_t i = begin; i < end; ++i) out[i - begin] += log_joining(size_[at(c)], X_.weight(i));
   }
 
+  /// Cluster c, younger than all that were taken before, for the rows [begin, end) of the block.
   void take(index_t c, const double* values, index_t begin, index_t end) {
     for (index_t j = begin; j < end; ++j) {
-      if (!wins(values[j], c, j)) continue;
-      best_[at(j)] = c;
-      best_value_[at(j)] = values[j];
+      const bool better =
+          values[j] > best_value_[at(j)] || (best_[at(j)] < 0 && values[j] == best_value_[at(j)]);
+      best_[at(j)] = better ? c : best_[at(j)];
+      best_value_[at(j)] = better ? values[j] : best_value_[at(j)];
     }
   }
   [[nodiscard]] bool wins(double value, index_t c, index_t j) const {
@@ -251,7 +294,11 @@ class row_assignment {
     for (index_t& slot : slot_) slot = place(slot);
     if (begin < rows_) shift_ = begin - place(slot_of_row(begin));
     store_.keep(kept);
-    if (begin == rows_) sort_by_slot();
+    if (begin == rows_) {
+      sort_by_slot();
+    } else if (keeps_queries_) {
+      for (index_t c = 0; c < clusters(); ++c) store_.load(queries_[at(c)], slot_[at(c)]);
+    }
   }
 
   void sort_by_slot() {
@@ -275,6 +322,8 @@ class row_assignment {
   progress_meter& progress_;
   index_t rows_;
   double log_alpha_;
+  bool may_keep_queries_;
+  bool keeps_queries_ = false;
   std::vector<bool> taken_;
   index_t shift_ = 0;  ///< rows dropped, less those that are clusters
   std::vector<std::vector<index_t>> members_;
@@ -284,6 +333,7 @@ class row_assignment {
   std::vector<double> values_;  ///< gain + log_joining of each cluster and row of the block
   std::vector<index_t> best_;   ///< the cluster a row of the block would join, -1: its own
   std::vector<double> best_value_;
+  std::vector<typename Store::query> queries_;  ///< of the clusters, where they keep them
   typename Store::query query_;
 };
 
@@ -292,16 +342,42 @@ class bayes_kmeans {
  public:
   bayes_kmeans(const Model& model, const table_view& X, const bayes_kmeans_options& options,
                thread_team& team, progress_meter& progress)
-      : model_(model), X_(X), options_(options), team_(team), progress_(progress) {}
+      : model_(model),
+        X_(X),
+        options_(options),
+        team_(team),
+        progress_(progress),
+        grown_(X.rows(), cost_kind::log_d) {}
+
+  /// This or the next, once.
+  [[nodiscard]] std::vector<index_t> groups(const std::vector<index_t>& seeds, index_t most) {
+    row_assignment<store_type> assigned(make_store<evidence_score>(model_, X_), X_, options_.alpha,
+                                        team_, progress_);
+    assigned.run(seeds);
+    clusters_ = std::move(assigned.members());
+    const auto count = static_cast<index_t>(clusters_.size());
+    partition_rule::outcome found;
+    agglomeration<lent, partition_rule> run(lent(assigned.store()),
+                                            partition_rule(sizes(), options_.alpha, found, most),
+                                            count, team_, progress_);
+    const auto labels = labels_of(run.run());
+    std::vector<index_t> of_rows(at(X_.rows()));
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+      for (const index_t i : clusters_[c]) of_rows[at(i)] = labels[c];
+    }
+    return of_rows;
+  }
 
   [[nodiscard]] tree run(const std::vector<index_t>& seeds) {
     row_assignment<store_type> assigned(make_store<evidence_score>(model_, X_), X_, options_.alpha,
                                         team_, progress_);
     assigned.run(seeds);
     clusters_ = std::move(assigned.members());
+    sizes_ = sizes();
+    grow_below(assigned.store());
     if (options_.merge) merge_clusters(assigned.store());
-    grow_below();
-    return put_together(above(assigned.store()));
+    static_cast<void>(graft(grown_, above(assigned.store()), roots_));
+    return std::move(grown_).finish();
   }
 
  private:
@@ -309,6 +385,9 @@ class bayes_kmeans {
   using lent = borrowed_store<store_type>;
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] static std::vector<index_t> labels_of(const tree& merged) {
+    return bhclust::labels_of(merged, merged.roots());
+  }
   [[nodiscard]] std::vector<index_t> sizes() const {
     std::vector<index_t> found;
     for (const auto& rows : clusters_) {
@@ -319,31 +398,40 @@ class bayes_kmeans {
     return found;
   }
 
-  /// The store then holds the clusters that are left, in the order of their nodes.
+  /// What is left then is in the store, and in sizes_, excess_ and roots_, in the order of nodes.
   void merge_clusters(store_type& store) {
     const auto count = static_cast<index_t>(clusters_.size());
-    std::vector<index_t> left;
+    partition_rule::outcome found;
     agglomeration<lent, partition_rule> run(
-        lent(store), partition_rule(sizes(), options_.alpha, left), count, team_, progress_);
+        lent(store), partition_rule(sizes_, options_.alpha, found), count, team_, progress_);
     const tree merged = run.run();
     std::vector<index_t> live;
-    for (index_t s = 0; s < static_cast<index_t>(left.size()); ++s) {
-      if (left[at(s)] > 0) live.push_back(s);
+    sizes_.clear();
+    for (index_t s = 0; s < static_cast<index_t>(found.left.size()); ++s) {
+      if (found.left[at(s)] == 0) continue;
+      live.push_back(s);
+      sizes_.push_back(found.left[at(s)]);
     }
     store.keep(live);
-    std::vector<std::vector<index_t>> all = std::move(clusters_);
-    for (index_t k = count; k < merged.nodes(); ++k) {
-      auto joined = std::move(all[at(merged.left(k))]);
-      const auto& more = all[at(merged.right(k))];
-      joined.insert(joined.end(), more.begin(), more.end());
-      all.push_back(std::move(joined));
+    join_trees(merged, found.costs);
+  }
+
+  /// Merges of clusters as merges of their trees: log d is the cost in the partition and what the
+  /// trees below add.
+  void join_trees(const tree& merged, const std::vector<double>& costs) {
+    for (index_t k = merged.leaves(); k < merged.nodes(); ++k) {
+      const auto a = at(merged.left(k));
+      const auto b = at(merged.right(k));
+      const double log_d = costs[at(k - merged.leaves())] + (excess_[a] + excess_[b]);
+      roots_.push_back(grown_.join(roots_[a], roots_[b], log_d));
+      excess_.push_back(softplus(log_d));
     }
-    clusters_.clear();
-    for (const index_t k : merged.roots()) clusters_.push_back(std::move(all[at(k)]));
+    keep_entries(roots_, merged.roots());
+    keep_entries(excess_, merged.roots());
   }
 
   /// The trees below, first those that take all threads.
-  void grow_below() {
+  void grow_below(const store_type& whole) {
     below_.resize(clusters_.size());
     for (auto& rows : clusters_) std::sort(rows.begin(), rows.end());
     std::vector<std::size_t> small;
@@ -351,54 +439,46 @@ class bayes_kmeans {
       if (static_cast<index_t>(clusters_[c].size()) <= options_.exact_rows) {
         small.push_back(c);
       } else {
-        below_[c] = randomized(c);
+        below_[c] = randomized(c, whole);
       }
     }
     team_.run(
         static_cast<index_t>(small.size()),
-        [&](int thread, index_t i) { below_[small[at(i)]] = exact(small[at(i)], thread); },
+        [&](int thread, index_t i) { below_[small[at(i)]] = exact(small[at(i)], thread, whole); },
         [&] { progress_.tick(); });
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+      roots_.push_back(graft(grown_, below_[c], clusters_[c]));
+      excess_.push_back(below_[c].merges() == 0 ? 0.0 : softplus(below_[c].cost().back()));
+    }
+    below_.clear();
   }
 
-  [[nodiscard]] tree randomized(std::size_t c) {
-    const index_t subset = std::min(options_.exact_rows, randomized_options{}.subset);
-    randomized_growth<Model> growth(model_, X_, options_.alpha, subset,
-                                    options_.seed + 0xD1B54A32D192ED03U * (c + 1));
+  [[nodiscard]] tree randomized(std::size_t c, const store_type& whole) {
+    using growth_of_model = randomized_growth<Model>;
+    growth_of_model growth(model_, X_, options_.alpha, options_.exact_rows,
+                           options_.seed + 0xD1B54A32D192ED03U * (c + 1),
+                           growth_of_model::opens::leaves, whole);
     const tree grown = growth.run(clusters_[c], team_, progress_);
     gathered_rows gathered(X_);
     gathered.assign(clusters_[c]);
     return with_log_d(grown, gathered.view(), model_, options_.alpha, team_, progress_);
   }
 
-  [[nodiscard]] tree exact(std::size_t c, int thread) {
+  [[nodiscard]] tree exact(std::size_t c, int thread, const store_type& whole) {
     if (clusters_[c].size() == 1) return tree_builder(1, cost_kind::log_d).finish();
     progress_meter own(ticks_of(thread, progress_), 1);
     gathered_rows gathered(X_);
     gathered.assign(clusters_[c]);
-    return agglomerate<evidence_score>(model_, gathered.view(),
-                                       log_d_rule(gathered.view(), options_.alpha), 1, own);
+    return agglomerate(make_store_alike<evidence_score>(whole, model_, gathered.view()),
+                       log_d_rule(gathered.view(), options_.alpha), 1, own);
   }
 
   /// Exact greedy BHC of the clusters, with what the trees below make of each.
   [[nodiscard]] tree above(store_type& store) {
-    std::vector<double> excess;
-    for (const tree& t : below_) {
-      excess.push_back(t.merges() == 0 ? 0.0 : softplus(t.cost().back()));
-    }
-    agglomeration<lent, log_d_rule> run(lent(store),
-                                        log_d_rule(std::move(excess), sizes(), options_.alpha),
-                                        static_cast<index_t>(clusters_.size()), team_, progress_);
+    const auto count = static_cast<index_t>(roots_.size());
+    agglomeration<lent, log_d_rule> run(lent(store), log_d_rule(excess_, sizes_, options_.alpha),
+                                        count, team_, progress_);
     return run.run();
-  }
-
-  [[nodiscard]] tree put_together(const tree& top) const {
-    tree_builder grown(X_.rows(), cost_kind::log_d);
-    std::vector<index_t> roots;
-    for (std::size_t c = 0; c < clusters_.size(); ++c) {
-      roots.push_back(graft(grown, below_[c], clusters_[c]));
-    }
-    static_cast<void>(graft(grown, top, std::move(roots)));
-    return std::move(grown).finish();
   }
 
   const Model& model_;
@@ -406,8 +486,12 @@ class bayes_kmeans {
   const bayes_kmeans_options& options_;
   thread_team& team_;
   progress_meter& progress_;
-  std::vector<std::vector<index_t>> clusters_;
+  std::vector<std::vector<index_t>> clusters_;  ///< as assigned
   std::vector<tree> below_;
+  tree_builder grown_;
+  std::vector<index_t> roots_;  ///< of the trees of the clusters
+  std::vector<index_t> sizes_;  ///< rows of each cluster
+  std::vector<double> excess_;  ///< of each cluster: log(p̃_T / p̃_H)
 };
 
 /// The seeds in the order in which they become clusters: ascending.
@@ -461,6 +545,24 @@ template <class Family>
   tree grown = run.run(seeds);
   progress.finish();
   return grown;
+}
+
+/// The clusters of Bayes K-means alone, without a tree: one label a row. Clusters are merged where
+/// there are more than `most`, and then no further; `merge` and `exact_rows` are not looked at.
+template <class Family>
+[[nodiscard]] std::vector<index_t> bayes_kmeans_groups(const table_view& X, const Family& family,
+                                                       index_t most,
+                                                       const bayes_kmeans_options& options = {}) {
+  check_alpha(options.alpha);
+  require(most >= 1, "there must be room for one group at least");
+  const auto model = bind(family, X);
+  const auto seeds = detail::seeds_of(options, X.rows());
+  detail::thread_team team(options.n_threads);
+  detail::progress_meter progress(options.progress, X.rows());
+  detail::bayes_kmeans<model_of<Family>> run(model, X, options, team, progress);
+  auto labels = run.groups(seeds, most);
+  progress.finish();
+  return labels;
 }
 
 }  // namespace bhclust

@@ -54,12 +54,29 @@ namespace detail {
 /// each other. Where more than 15/16 of the rows end in one node the data do not say how to split
 /// them (duplicates, one cluster), and its rows are dealt out at random to two halves. No part thus
 /// keeps more than 15/16 of its rows.
+///
+/// Opened to its `leaves` instead, for rows that are one cluster, the subset is the square root of
+/// the part, and each other row goes to the row s of the subset with the largest p(x | s).
 template <class Model>
 class randomized_growth {
  public:
+  enum class opens { nodes, leaves };
+  using store_type = typename store_for<Model, evidence_score>::type;
+
   randomized_growth(const Model& model, const table_view& X, double alpha, index_t most,
                     std::uint64_t seed)
       : model_(model), X_(X), alpha_(alpha), most_(most), seed_(seed) {}
+
+  /// With a store of X, which lends its tables.
+  randomized_growth(const Model& model, const table_view& X, double alpha, index_t most,
+                    std::uint64_t seed, opens what, const store_type& whole)
+      : model_(model),
+        X_(X),
+        alpha_(alpha),
+        most_(most),
+        seed_(seed),
+        opens_(what),
+        whole_(&whole) {}
 
   /// Over the named rows, which are its leaves in this order; without costs. The parts of a
   /// generation share the team's threads.
@@ -125,9 +142,10 @@ class randomized_growth {
     }
     p.split = true;
     random_source random(seed);
-    random.choose(p.rows, most_);
-    std::sort(p.rows.begin(), p.rows.begin() + most_);
-    const tree t = greedy(gathered, {p.rows.begin(), p.rows.begin() + most_}, progress);
+    const index_t taken = subset_of(static_cast<index_t>(p.rows.size()));
+    random.choose(p.rows, taken);
+    std::sort(p.rows.begin(), p.rows.begin() + taken);
+    const tree t = greedy(gathered, {p.rows.begin(), p.rows.begin() + taken}, progress);
     const opening opened = open(t);
     p.sets = sorted_into(p.rows, t, opened.closed, gathered);
     halve_or_not(p, t, opened, random);
@@ -135,11 +153,16 @@ class randomized_growth {
     for (auto& set : p.sets) std::sort(set.begin(), set.end());
   }
 
+  [[nodiscard]] index_t subset_of(index_t rows) const {
+    if (opens_ == opens::nodes) return most_;
+    const auto root = static_cast<index_t>(std::llround(std::sqrt(static_cast<double>(rows))));
+    return std::clamp<index_t>(root, 2, std::max<index_t>(most_, 2));
+  }
+
   [[nodiscard]] tree greedy(gathered_rows& gathered, const std::vector<index_t>& rows,
                             progress_meter& progress) const {
     gather(gathered, rows.data(), static_cast<index_t>(rows.size()));
-    return agglomerate<evidence_score>(model_, gathered.view(), log_d_rule(gathered.view(), alpha_),
-                                       1, progress);
+    return agglomerate(store_of(gathered.view()), log_d_rule(gathered.view(), alpha_), 1, progress);
   }
 
   void gather(gathered_rows& gathered, const index_t* rows, index_t count) const {
@@ -147,7 +170,13 @@ class randomized_growth {
     for (index_t i = 0; i < count; ++i) gathered.add(names_[at(rows[i])]);
   }
 
-  [[nodiscard]] static opening open(const tree& t) {
+  [[nodiscard]] store_type store_of(const table_view& some) const {
+    return whole_ != nullptr ? make_store_alike<evidence_score>(*whole_, model_, some)
+                             : make_store<evidence_score>(model_, some);
+  }
+
+  [[nodiscard]] opening open(const tree& t) const {
+    if (opens_ == opens::leaves) return open_all(t);
     const index_t root = t.nodes() - 1;
     opening found{{root}, {}};
     while (true) {
@@ -162,6 +191,12 @@ class randomized_growth {
     }
     std::sort(found.closed.begin(), found.closed.end());
     std::sort(found.open.begin(), found.open.end());
+    return found;
+  }
+
+  [[nodiscard]] static opening open_all(const tree& t) {
+    opening found;
+    for (index_t k = 0; k < t.nodes(); ++k) (t.is_leaf(k) ? found.closed : found.open).push_back(k);
     return found;
   }
 
@@ -209,7 +244,7 @@ class randomized_growth {
     return found;
   }
 
-  /// The first `most` rows are the subset at the leaves of t.
+  /// The first rows are the subset at the leaves of t.
   [[nodiscard]] std::vector<std::vector<index_t>> sorted_into(const std::vector<index_t>& rows,
                                                               const tree& t,
                                                               const std::vector<index_t>& closed,
@@ -218,9 +253,9 @@ class randomized_growth {
     const auto clusters = targets(rows, t, closed, sets);
     const auto n = static_cast<index_t>(rows.size());
     std::vector<std::size_t> where;
-    for (index_t begin = most_; begin < n; begin += chunk) {
+    for (index_t begin = t.leaves(); begin < n; begin += chunk) {
       const index_t count = std::min(chunk, n - begin);
-      gather(gathered, rows.data(), most_);
+      gather(gathered, rows.data(), t.leaves());
       for (index_t i = 0; i < count; ++i) gathered.add(names_[at(rows[at(begin + i)])]);
       sort_chunk(gathered.view(), t, clusters, where);
       for (std::size_t i = 0; i < at(count); ++i) sets[where[i]].push_back(rows[at(begin) + i]);
@@ -232,8 +267,9 @@ class randomized_growth {
   /// `X` holds the subset and, after it, the rows to be sorted.
   void sort_chunk(const table_view& X, const tree& t, const std::vector<target>& clusters,
                   std::vector<std::size_t>& where) const {
-    const index_t count = X.rows() - most_;
-    auto store = make_store<evidence_score>(model_, X);
+    const index_t first = t.leaves();
+    const index_t count = X.rows() - first;
+    auto store = store_of(X);
     for (index_t k = t.leaves(); k <= clusters.back().node; ++k) {
       store.merge(slot_of(t, t.left(k), count), slot_of(t, t.right(k), count));
     }
@@ -244,11 +280,11 @@ class randomized_growth {
     typename decltype(store)::query query;
     for (const auto& cluster : clusters) {
       store.load(query, slot_of(t, cluster.node, count));
-      store.row(query, most_, most_ + count, gains.data());
+      store.row(query, first, first + count, gains.data());
       const index_t size = X.weighted() ? size_of[at(cluster.node)] : t.size(cluster.node);
       const double of_one = std::log(static_cast<double>(size));
       for (std::size_t i = 0; i < at(count); ++i) {
-        const index_t w = X.weight(most_ + static_cast<index_t>(i));
+        const index_t w = X.weight(first + static_cast<index_t>(i));
         const double value = gains[i] + (w == 1 ? of_one : log_joining(size, w));
         if (!(value > best[i])) continue;
         best[i] = value;
@@ -319,6 +355,8 @@ class randomized_growth {
   double alpha_;
   index_t most_;
   std::uint64_t seed_;
+  opens opens_ = opens::nodes;
+  const store_type* whole_ = nullptr;
   std::vector<index_t> names_;  ///< the rows of X
   std::vector<part> parts_;     ///< those of a part after it
 };

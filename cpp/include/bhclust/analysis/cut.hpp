@@ -154,14 +154,16 @@ void sort_by_content(Iterator first, Iterator last, span<const double> log_margi
 /// The nodes of a cut in the order in which `labels_of` numbers them.
 [[nodiscard]] inline std::vector<index_t> numbered(const tree& t,
                                                    const std::vector<index_t>& cluster,
-                                                   span<const double> log_marginal) {
+                                                   span<const double> log_marginal,
+                                                   span<const index_t> rows) {
+  const auto size = [&](index_t k) { return rows.empty() ? t.size(k) : rows[k]; };
   auto order = by_first_row(t, cluster);
   std::stable_sort(order.begin(), order.end(),
-                   [&](index_t a, index_t b) { return t.size(a) > t.size(b); });
+                   [&](index_t a, index_t b) { return size(a) > size(b); });
   if (log_marginal.empty()) return order;
   for (auto run = order.begin(); run != order.end();) {
     const auto end =
-        std::find_if(run, order.end(), [&](index_t k) { return t.size(k) != t.size(*run); });
+        std::find_if(run, order.end(), [&](index_t k) { return size(k) != size(*run); });
     sort_by_content(run, end, log_marginal);
     run = end;
   }
@@ -172,13 +174,16 @@ void sort_by_content(Iterator first, Iterator last, span<const double> log_margi
 
 /// One label a leaf for the clusters of a cut, numbered from the largest to the smallest; of equal
 /// sizes the larger log marginal likelihood comes first, where given (nats, one a node; equal but
-/// for rounding is equal), then the smaller first row. O(nodes + clusters log clusters).
+/// for rounding is equal), then the smaller first row. The size of a node is how many `rows` are
+/// below it, where leaves stand for several, else how many leaves. O(nodes + clusters log
+/// clusters).
 [[nodiscard]] inline std::vector<index_t> labels_of(const tree& t, const std::vector<index_t>& cut,
-                                                    span<const double> log_marginal = {}) {
+                                                    span<const double> log_marginal = {},
+                                                    span<const index_t> rows = {}) {
   const auto cluster = cluster_of_nodes(t, cut);
   std::vector<index_t> number(static_cast<std::size_t>(t.nodes()), -1);
   index_t next = 0;
-  for (const index_t node : detail::numbered(t, cluster, log_marginal)) {
+  for (const index_t node : detail::numbered(t, cluster, log_marginal, rows)) {
     number[static_cast<std::size_t>(node)] = next++;
   }
   std::vector<index_t> labels(static_cast<std::size_t>(t.leaves()));

@@ -141,19 +141,25 @@ class agglomeration {
   work_counts work_;
 };
 
-/// Runs an agglomeration over the store of a model; progress has a total of 2 n - 1. `work`, unless
+/// Runs an agglomeration over what is in a store; progress has a total of 2 n - 1. `work`, unless
 /// null, is told what was done.
-template <class Score, class Model, class Rule>
-[[nodiscard]] tree agglomerate(const Model& model, const table_view& X, Rule rule, int n_threads,
-                               progress_meter& progress, work_counts* work = nullptr) {
+template <class Store, class Rule>
+[[nodiscard]] tree agglomerate(Store store, Rule rule, int n_threads, progress_meter& progress,
+                               work_counts* work = nullptr) {
   thread_team team(n_threads);
-  using store = typename store_for<Model, Score>::type;
-  agglomeration<store, Rule> run(make_store<Score>(model, X), std::move(rule), X.rows(), team,
-                                 progress);
+  const index_t n = store.slots();
+  agglomeration<Store, Rule> run(std::move(store), std::move(rule), n, team, progress);
   tree grown = run.run();
   if (work != nullptr) *work = run.work();
   progress.finish();
   return grown;
+}
+
+/// The same over the store of a model.
+template <class Score, class Model, class Rule>
+[[nodiscard]] tree agglomerate(const Model& model, const table_view& X, Rule rule, int n_threads,
+                               progress_meter& progress, work_counts* work = nullptr) {
+  return agglomerate(make_store<Score>(model, X), std::move(rule), n_threads, progress, work);
 }
 
 }  // namespace bhclust::detail

@@ -22,6 +22,7 @@ class borrowed_store {
   void row(const query& q, index_t begin, index_t end, double* out) const {
     store_->row(q, begin, end, out);
   }
+  void prepare_searches() { detail::prepare_searches(*store_); }
   [[nodiscard]] bool searches() const { return can_search(*store_); }
   void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
               cheapest& best) const {

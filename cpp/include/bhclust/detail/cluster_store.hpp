@@ -5,6 +5,8 @@
 /// A store has
 ///     store(const Model&, const table_view&)          // rows in slots 0 … n-1
 ///     index_t slots() const
+///     store(const store& whole, const Model&, const table_view&)  // optional: rows of the table
+///                                                     // of another, which lends what it can
 ///     struct query                                    // one cluster made ready; reusable
 ///     void load(query&, index_t slot) const
 ///     void row(const query&, index_t begin, index_t end, double* out) const
@@ -12,6 +14,7 @@
 ///     index_t merge(index_t a, index_t b)             // appends a ∪ b
 ///     void keep(const std::vector<index_t>& slots)    // forgets the rest, order preserved
 /// and, where searches need not score everything,
+///     void prepare_searches()                         // optional: before the first search
 ///     bool searches() const                           // whether this store does
 ///     void search(const query&, index_t begin, index_t end, const cost_offsets&, cheapest& best)
 ///         const                                       // best takes the slots [begin, end)
@@ -19,6 +22,8 @@
 ///     bool bounds_costs() const                       // optional, with the next: for sums of
 ///     void bounds(const query&, index_t begin, index_t end, double* out) const    // costs
 ///                                                     // out[s - begin] <= -gain(query, s)
+///     bool queries_last() const                       // [false] whether merge() leaves queries
+///                                                     // good
 /// where gain is the score's (score.hpp). A gain depends on the two clusters alone, never on slots,
 /// on the bounds of a call or on other clusters. load and row are safe from several threads; row
 /// may share a query. Families replace this plain store with faster ones (`Model::store`).
@@ -31,6 +36,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -85,6 +92,37 @@ template <class Store>
 [[nodiscard]] bool can_search(const Store& store) {
   if constexpr (has<searches_t, Store>) {
     return store.searches();
+  } else {
+    return false;
+  }
+}
+
+/// A store for some rows of the table that `whole` was made for.
+template <class Store, class Model>
+[[nodiscard]] std::unique_ptr<Store> store_alike(const Store& whole, const Model& model,
+                                                 const table_view& some) {
+  if constexpr (std::is_constructible_v<Store, const Store&, const Model&, const table_view&>) {
+    return std::make_unique<Store>(whole, model, some);
+  } else {
+    return std::make_unique<Store>(model, some);
+  }
+}
+
+template <class Store>
+using prepare_searches_t = decltype(std::declval<Store&>().prepare_searches());
+
+template <class Store>
+void prepare_searches(Store& store) {
+  if constexpr (has<prepare_searches_t, Store>) store.prepare_searches();
+}
+
+template <class Store>
+using queries_last_t = decltype(std::declval<const Store&>().queries_last());
+
+template <class Store>
+[[nodiscard]] bool queries_last(const Store& store) {
+  if constexpr (has<queries_last_t, Store>) {
+    return store.queries_last();
   } else {
     return false;
   }
@@ -202,6 +240,7 @@ class cluster_store {
   }
 
   [[nodiscard]] index_t slots() const noexcept { return clusters_.size(); }
+  [[nodiscard]] static bool queries_last() noexcept { return true; }
 
   void load(query& q, index_t slot) const {
     const auto width = model_.width();
@@ -276,6 +315,13 @@ struct store_for<Model, Score, std::void_t<typename Model::bare::template store<
 template <class Score, class Model>
 [[nodiscard]] auto make_store(const Model& model, const table_view& X) {
   return store_for<Model, Score>::make(model, X);
+}
+
+/// The same for some rows of the table that `whole` was made for.
+template <class Score, class Model>
+[[nodiscard]] auto make_store_alike(const typename store_for<Model, Score>::type& whole,
+                                    const Model& model, const table_view& some) {
+  return std::move(*store_alike(whole, model.base(), some));
 }
 
 }  // namespace bhclust::detail

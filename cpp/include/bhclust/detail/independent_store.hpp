@@ -55,6 +55,7 @@ class independent_store {
   }
 
   [[nodiscard]] index_t slots() const noexcept { return rows_.slots() + clusters_.size(); }
+  [[nodiscard]] static bool queries_last() noexcept { return true; }
 
   void load(query& q, index_t slot) const {
     rows().begin_fill(q.gains);

@@ -7,6 +7,7 @@
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/small_buffer.hpp>
 #include <bhclust/detail/store_or.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
@@ -14,8 +15,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -41,16 +44,24 @@ class lane_store {
   using query = typename Kernel::query;
 
   lane_store(const Model& model, const table_view& X)
-      : kernel_(model, X), rows_(kernel_.row_fields()), clusters_(kernel_.cluster_fields()) {
+      : lane_store(std::make_shared<const Kernel>(model, X), X) {}
+
+  /// Of rows of the table that `whole` was made for.
+  lane_store(const lane_store& whole, const Model&, const table_view& some)
+      : lane_store(whole.kernel_, some) {}
+
+  lane_store(std::shared_ptr<const Kernel> kernel, const table_view& X)
+      : kernel_(std::move(kernel)),
+        rows_(kernel_->row_fields()),
+        clusters_(kernel_->cluster_fields()) {
     std::vector<double> record(static_cast<std::size_t>(rows_.fields()));
     rows_.reserve(X.rows());
     pacer pace;
     for (index_t i = 0; i < X.rows(); ++i) {
       pace(rows_.fields() * rows_.fields());
-      kernel_.encode(X.row(i), record.data());
+      kernel_->encode(X.row(i), record.data());
       rows_.append(record.data());
     }
-    put_into_boxes();
   }
 
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
@@ -59,9 +70,21 @@ class lane_store {
   [[nodiscard]] index_t slots() const noexcept { return rows_.size() + clusters_.size(); }
 
   void load(query& q, index_t slot) const {
-    kernel_.load(q, cluster(slot).data());
+    small_buffer record(clusters_.fields());
+    copy_cluster(slot, record.data());
+    kernel_->load(q, record.data());
     if constexpr (has<aim_t, Kernel>) {
-      if (boxes_) kernel_.aim(q, boxes_->reach());
+      if (boxes_) kernel_->aim(q, boxes_->reach());
+    }
+  }
+
+  [[nodiscard]] static bool queries_last() noexcept { return true; }
+
+  void prepare_searches() {
+    if constexpr (has<aim_t, Kernel>) {
+      const index_t coordinates = rows_.fields() - 1;
+      if (rows_.size() < fewest_in_boxes || coordinates > Kernel::most_coordinates) return;
+      if (!worth_boxes(boxes_.emplace(*kernel_, rows_))) boxes_.reset();
     }
   }
 
@@ -70,36 +93,38 @@ class lane_store {
 
   void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
               cheapest& best) const {
-    std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
+    small_buffer scratch(kernel_->scratch());
     const index_t n = rows_.size();
     const index_t split = std::clamp(n, begin, end);
     search_clusters(q, split, end, offset, best, scratch.data());
     if constexpr (has<aim_t, Kernel>) {
-      if (boxes_) boxes_->search(kernel_, q, begin, split, offset.row(), best, scratch.data());
+      if (boxes_) boxes_->search(*kernel_, q, begin, split, offset.row(), best, scratch.data());
     }
   }
 
   void retire(index_t slot) {
     if constexpr (has<aim_t, Kernel>) {
-      if (boxes_ && slot < rows_.size()) boxes_->retire(kernel_, slot);
+      if (boxes_ && slot < rows_.size()) boxes_->retire(*kernel_, slot);
     }
   }
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
-    std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
+    small_buffer scratch(kernel_->scratch());
     const index_t n = rows_.size();
     const index_t split = std::clamp(n, begin, end);
     // A row costs at most the square of its fields, a cluster its fields times a row's.
     const index_t work = lanes::count * rows_.fields();
     sweep(begin, split, out, work * rows_.fields(),
-          [&](index_t b) { return kernel_.rows(q, rows_.block(b), scratch.data()); });
+          [&](index_t b) { return kernel_->rows(q, rows_.block(b), scratch.data()); });
     sweep(split - n, end - n, out + (split - begin), work * clusters_.fields(),
-          [&](index_t b) { return kernel_.clusters(q, clusters_.block(b), scratch.data()); });
+          [&](index_t b) { return kernel_->clusters(q, clusters_.block(b), scratch.data()); });
   }
 
   index_t merge(index_t a, index_t b) {
-    std::vector<double> made(static_cast<std::size_t>(clusters_.fields()));
-    kernel_.merge(cluster(a).data(), cluster(b).data(), made.data());
+    small_buffer first(clusters_.fields()), second(clusters_.fields()), made(clusters_.fields());
+    copy_cluster(a, first.data());
+    copy_cluster(b, second.data());
+    kernel_->merge(first.data(), second.data(), made.data());
     clusters_.append(made.data());
     return slots() - 1;
   }
@@ -113,7 +138,7 @@ class lane_store {
     rows_.keep(kept.data(), split - kept.begin());
     if constexpr (has<aim_t, Kernel>) {
       if (!boxes_) return;
-      boxes_->keep(kernel_, kept.data(), rows_.size(), rows_);
+      boxes_->keep(*kernel_, kept.data(), rows_.size(), rows_);
       if (!worth_boxes(*boxes_)) boxes_.reset();
     }
   }
@@ -122,27 +147,19 @@ class lane_store {
   /// Fewer rows are swept as fast.
   static constexpr index_t fewest_in_boxes = 128;
 
-  void put_into_boxes() {
-    if constexpr (has<aim_t, Kernel>) {
-      const index_t coordinates = rows_.fields() - 1;
-      if (rows_.size() < fewest_in_boxes || coordinates > Kernel::most_coordinates) return;
-      if (!worth_boxes(boxes_.emplace(kernel_, rows_))) boxes_.reset();
-    }
-  }
-
   /// Tries the searches of a few slots.
   template <class Boxes>
   [[nodiscard]] bool worth_boxes(const Boxes& boxes) const {
     constexpr index_t trials = 16;
     constexpr index_t worth = 3;  ///< a box costs more than its rows would
     query q;
-    std::vector<double> scratch(static_cast<std::size_t>(kernel_.scratch()));
+    small_buffer scratch(kernel_->scratch());
     index_t scored = rows_.size() < fewest_in_boxes ? trials * rows_.size() : 0;
     for (index_t t = 0; t < trials; ++t) {
       const index_t slot = (2 * t + 1) * slots() / (2 * trials);
       cheapest best;
       load(q, slot);
-      scored += boxes.search(kernel_, q, 0, rows_.size(), 0.0, best, scratch.data());
+      scored += boxes.search(*kernel_, q, 0, rows_.size(), 0.0, best, scratch.data());
     }
     return scored * worth <= trials * rows_.size();
   }
@@ -156,23 +173,21 @@ class lane_store {
       const index_t first = (s - n) / lanes::count * lanes::count + n;
       const index_t stop = std::min(end, first + lanes::count);
       std::array<double, lanes::count> gain{};
-      kernel_.clusters(q, clusters_.block((first - n) / lanes::count), scratch).store(gain.data());
+      kernel_->clusters(q, clusters_.block((first - n) / lanes::count), scratch).store(gain.data());
       for (; s < stop; ++s) {
         best.take(offset(s) - gain[static_cast<std::size_t>(s - first)], s);
       }
     }
   }
 
-  [[nodiscard]] std::vector<double> cluster(index_t slot) const {
-    std::vector<double> record(static_cast<std::size_t>(clusters_.fields()));
+  void copy_cluster(index_t slot, double* record) const {
     if (slot >= rows_.size()) {
-      clusters_.copy(slot - rows_.size(), record.data());
-      return record;
+      clusters_.copy(slot - rows_.size(), record);
+      return;
     }
-    std::vector<double> row(static_cast<std::size_t>(rows_.fields()));
+    small_buffer row(rows_.fields());
     rows_.copy(slot, row.data());
-    kernel_.lift(row.data(), record.data());
-    return record;
+    kernel_->lift(row.data(), record);
   }
 
   /// Whole blocks, of which only the lanes in [begin, end) are written; `work` is a block's.
@@ -196,7 +211,7 @@ class lane_store {
     }
   }
 
-  Kernel kernel_;
+  std::shared_ptr<const Kernel> kernel_;
   lane_table rows_, clusters_;
   std::optional<row_boxes> boxes_;
 };

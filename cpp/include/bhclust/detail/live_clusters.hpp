@@ -34,6 +34,7 @@ class live_clusters {
  public:
   live_clusters(Store store, index_t rows, thread_team& team, progress_meter& progress)
       : store_(std::move(store)), team_(team), progress_(progress), live_(rows) {
+    prepare_searches(store_);
     for (index_t i = 0; i < rows; ++i) append(i);
   }
 
@@ -106,6 +107,7 @@ class live_clusters {
     const index_t step = step_of(cost);
     const index_t blocks = (end + step - 1) / step;
     if (blocks <= 1 || !worth_threads(end)) {
+      if (team_.size() == 1) return search_here(query_, end, cost, below);
       const auto start = std::chrono::steady_clock::now();
       const neighbour best = search_here(query_, end, cost, below);
       learn_speed(start, end);

@@ -45,7 +45,9 @@ namespace bhclust::detail {
 /// `what()` names them.
 template <class What>
 void require_memory(index_t count, index_t bytes, What&& what) {
+  constexpr double always_there = 1e6;
   const double wanted = static_cast<double>(count) * static_cast<double>(bytes);
+  if (wanted <= always_there) return;
   const double there = machine_memory();
   require(wanted <= there, [&] {
     return std::string(what()) + " take " + byte_size(wanted) + "; this machine has " +

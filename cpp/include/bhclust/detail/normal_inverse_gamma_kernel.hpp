@@ -70,13 +70,14 @@ class normal_inverse_gamma_kernel {
   [[nodiscard]] static index_t scratch() noexcept { return 0; }
 
   void encode(const row_view& row, double* y) const {
+    double factors = 1.0;
     double log_product = 0.0;
     for (index_t j = 0; j < d(); ++j) {
       y[j] = columns_(j, row.value(j));
       const double z = y[j] - prior_mean_[at(j)];
-      log_product += std::log1p(mean_weight(j, 1.0) * z * z);
+      multiply(1.0 + mean_weight(j, 1.0) * z * z, j, factors, log_product);
     }
-    y[d()] = size_term(1.0) - power(1.0) * log_product;
+    y[d()] = size_term(1.0) - power(1.0) * (log_product + std::log(factors));
   }
 
   void lift(const double* row, double* cluster) const noexcept {
@@ -89,16 +90,17 @@ class normal_inverse_gamma_kernel {
   void merge(const double* a, const double* b, double* made) const {
     const double n = a[0] + b[0];
     const double share = b[0] / n;
+    double factors = 1.0;
     double log_product = 0.0;
     for (index_t j = 0; j < d(); ++j) {
       const double apart = mean(b)[j] - mean(a)[j];
       mean(made)[j] = mean(a)[j] + share * apart;
       squares(made)[j] = squares(a)[j] + squares(b)[j] + a[0] * share * apart * apart;
       const double z = mean(made)[j] - prior_mean_[at(j)];
-      log_product += std::log1p(squares(made)[j] + mean_weight(j, n) * z * z);
+      multiply(1.0 + (squares(made)[j] + mean_weight(j, n) * z * z), j, factors, log_product);
     }
     made[0] = n;
-    made[1] = size_term(n) - power(n) * log_product;
+    made[1] = size_term(n) - power(n) * (log_product + std::log(factors));
   }
 
   void load(query& q, const double* cluster) const {
@@ -110,18 +112,19 @@ class normal_inverse_gamma_kernel {
     q.from_prior.resize(at(d()));
     q.centre.resize(at(d()));
     q.weight.resize(at(d()));
+    double factors = 1.0;
     double log_product = 0.0;
     for (index_t j = 0; j < d(); ++j) {
       const double z = q.mean[at(j)] - prior_mean_[at(j)];
       const double kappa = kappa_[at(j)];
       const double excess = q.squares[at(j)] + mean_weight(j, n) * z * z;
-      log_product += std::log1p(excess);
+      multiply(1.0 + excess, j, factors, log_product);
       q.from_prior[at(j)] = z;
       q.centre[at(j)] = q.mean[at(j)] - kappa / (kappa + n) * z;
       q.weight[at(j)] = (kappa + n) / (kappa + n + 1.0) / (1.0 + excess);
     }
     q.power = power(n + 1.0);
-    q.base = size_term(n + 1.0) - q.log_p - q.power * log_product;
+    q.base = size_term(n + 1.0) - q.log_p - q.power * (log_product + std::log(factors));
   }
 
   [[nodiscard]] lanes rows(const query& q, const double* block, double*) const noexcept {
@@ -223,10 +226,20 @@ class normal_inverse_gamma_kernel {
     return {X, std::move(units)};
   }
 
-  /// log Π_j factor(j); the factors' bounds (scaled_columns::take) keep products of eight in range.
+  /// Factors whose bounds (scaled_columns::take) keep products of so many in range.
+  static constexpr index_t in_range = 8;
+
+  /// Takes the factor of column j into a product; one logarithm does for `in_range` columns.
+  static void multiply(double factor, index_t j, double& product, double& log_before) noexcept {
+    product *= factor;
+    if (j % in_range != in_range - 1) return;
+    log_before += std::log(product);
+    product = 1.0;
+  }
+
+  /// log Π_j factor(j).
   template <class Factor>
   [[nodiscard]] lanes log_of_product(const Factor& factor) const noexcept {
-    constexpr index_t in_range = 8;
     lanes sum = lanes::all(0.0);
     for (index_t first = 0; first < d(); first += in_range) {
       lanes product = factor(first);

@@ -28,8 +28,9 @@ class thread_team {
   /// `threads` = 0 takes all cores.
   explicit thread_team(int threads) {
     require(threads >= 0, "n_threads must be at least 1, or 0 for all cores");
-    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    count_ = threads == 0 ? cores : threads;
+    // asking for the cores reads a file: too slow for the many teams of one
+    count_ =
+        threads != 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
   thread_team(const thread_team&) = delete;
   thread_team& operator=(const thread_team&) = delete;

@@ -29,12 +29,32 @@ class store_or {
     }
   }
 
+  /// As fast as `whole`.
+  template <class Model>
+  store_or(const store_or& whole, const Model& model, const table_view& some) {
+    if (whole.fast_) {
+      fast_ = store_alike(*whole.fast_, model, some);
+    } else {
+      plain_ = store_alike(*whole.plain_, model, some);
+    }
+  }
+
   [[nodiscard]] index_t slots() const noexcept { return fast_ ? fast_->slots() : plain_->slots(); }
   void load(query& q, index_t slot) const {
     fast_ ? fast_->load(q.fast, slot) : plain_->load(q.plain, slot);
   }
   void row(const query& q, index_t begin, index_t end, double* out) const {
     fast_ ? fast_->row(q.fast, begin, end, out) : plain_->row(q.plain, begin, end, out);
+  }
+  [[nodiscard]] bool queries_last() const {
+    return fast_ ? detail::queries_last(*fast_) : detail::queries_last(*plain_);
+  }
+  void prepare_searches() {
+    if (fast_) {
+      detail::prepare_searches(*fast_);
+    } else if (PlainSearches) {
+      detail::prepare_searches(*plain_);
+    }
   }
   [[nodiscard]] bool searches() const {
     if (fast_) return can_search(*fast_);

@@ -88,6 +88,7 @@ class von_mises_fisher_store {
     }
   }
 
+  [[nodiscard]] static bool queries_last() noexcept { return true; }
   [[nodiscard]] static bool searches() noexcept { return true; }
   [[nodiscard]] index_t slots() const noexcept { return exact_.slots(); }
 

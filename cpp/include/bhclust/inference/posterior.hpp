@@ -391,6 +391,12 @@ template <class Family>
   return p;
 }
 
+/// One label a leaf for the clusters of a cut, numbered from the cluster of most rows; see cut.hpp.
+[[nodiscard]] inline std::vector<index_t> labels_of(const tree& t, const std::vector<index_t>& cut,
+                                                    const tree_posterior& p) {
+  return labels_of(t, cut, p.log_marginal, p.rows);
+}
+
 /// The most probable partition among those the tree allows (bottom-up maximum; not always the cut
 /// at r < 0.5). Nodes of the cut. O(nodes).
 [[nodiscard]] inline std::vector<index_t> map_nodes(const tree& t, const tree_posterior& p) {

@@ -36,7 +36,7 @@ namespace bhclust {
   std::vector<index_t> all;
   all.reserve(static_cast<std::size_t>(count * t.leaves()));
   for (index_t s = 0; s < count; ++s) {
-    const auto labels = labels_of(t, sample_nodes(t, p, random), p.log_marginal);
+    const auto labels = labels_of(t, sample_nodes(t, p, random), p);
     all.insert(all.end(), labels.begin(), labels.end());
     progress.advance(1);
     progress.tick();
