@@ -70,15 +70,8 @@ class ward_rounds {
 
   /// The share of the panels that searches of the first round look into, by a few of them.
   [[nodiscard]] double share_looked_at() {
-    if (ordered_ == 0) split_again();
-    constexpr index_t few = 32;
-    index_t looked = 0;
-    for (index_t i = 0; i < few; ++i) {
-      spaces_[0].clear();
-      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
-      looked += spaces_[0].run(flat_);
-    }
-    return static_cast<double>(looked) / static_cast<double>(few * index_.panels());
+    const auto few = try_searches();
+    return few.looked / (few.searches * static_cast<double>(index_.panels()));
   }
 
   /// The merges with their costs, in no particular order but children before parents.
@@ -88,7 +81,7 @@ class ward_rounds {
     constexpr index_t worth_asking = 2048;
     if (clusters_.slots() >= worth_asking) {
       index_.use_bytes(true, false, team_, progress_);
-      choose_searches(1.0, share_looked_at() * static_cast<double>(index_.panels()), 0.0);
+      choose_searches(try_searches());
     }
     while (clusters_.live() > 1) {
       const index_t before = clusters_.live();
@@ -117,7 +110,26 @@ class ward_rounds {
     ward_id a, b;
   };
 
+  /// How many panels searches looked into and how many clusters bytes let pass, in all.
+  struct effort {
+    double searches, looked, passed;
+  };
+
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+
+  /// A few searches, spread over the table, of which nothing is kept.
+  [[nodiscard]] effort try_searches() {
+    if (ordered_ == 0) split_again();
+    constexpr index_t few = 32;
+    effort spent{static_cast<double>(few), 0.0, 0.0};
+    for (index_t i = 0; i < few; ++i) {
+      spaces_[0].clear();
+      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
+      spent.looked += static_cast<double>(spaces_[0].run(flat_));
+      spent.passed += static_cast<double>(spaces_[0].passed());
+    }
+    return spent;
+  }
 
   /// Work in chunks of `some`, shared when there is enough of it.
   template <class Work>
@@ -147,19 +159,17 @@ class ward_rounds {
     const auto sum = [](const std::vector<index_t>& of) {
       return static_cast<double>(std::accumulate(of.begin(), of.end(), index_t{0}));
     };
-    choose_searches(sum(asked), sum(scanned), sum(passed));
+    choose_searches({sum(asked), sum(scanned), sum(passed)});
   }
 
-  /// How to search from now on, given how many panels the searches looked into and how many
-  /// clusters bytes let pass.
-  void choose_searches(double searches, double looked, double passed) {
+  /// How to search from now on, given what it took so far.
+  void choose_searches(const effort& spent) {
     constexpr double of_use = 1.0 / 16.0;
-    if (searches == 0.0) return;
-    const bool useful = passed <= of_use * looked * static_cast<double>(panels::width);
+    if (spent.searches == 0.0) return;
+    const bool useful = spent.passed <= of_use * spent.looked * static_cast<double>(panels::width);
     if (index_.with_bytes() && !useful) index_.use_bytes(false, flat_, team_, progress_);
-    if (flat_ || !(looked > plan_.flat_share * searches * static_cast<double>(index_.panels()))) {
-      return;
-    }
+    const double all = spent.searches * static_cast<double>(index_.panels());
+    if (flat_ || !(spent.looked > plan_.flat_share * all)) return;
     flat_ = true;
     index_.use_bytes(true, true, team_, progress_);
   }
@@ -278,21 +288,16 @@ class ward_rounds {
     progress_.advance(1);
   }
 
-  /// Slots without a cluster go when they are 15% of all; the order is made anew when 40% are left
-  /// of what it was made for.
+  /// Slots without a cluster go when they are 15% of all, and the order is made anew: without them
+  /// panels lie across its borders, and searches look into a quarter more of them.
   void tidy() {
     if (clusters_.live() <= 1) return;  // nothing is sought any more
-    const auto live = static_cast<double>(clusters_.live());
-    if (live < 0.4 * static_cast<double>(ordered_)) {
+    if (static_cast<double>(clusters_.live()) < 0.85 * static_cast<double>(clusters_.slots())) {
       drop_vacant();
       split_again();
-      return;
+    } else {
+      index_.rebuild(team_, progress_);
     }
-    if (live < 0.85 * static_cast<double>(clusters_.slots())) {
-      drop_vacant();
-      place_all();
-    }
-    index_.rebuild(team_, progress_);
   }
 
   void drop_vacant() {
