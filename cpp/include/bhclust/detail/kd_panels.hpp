@@ -39,6 +39,10 @@ class line_of_floats {
   std::size_t first_ = 0;
 };
 
+/// How far down searches go by boxes: to single panels; to leaves, of which they look into all
+/// panels; not at all, so that they look into every panel there is.
+enum class search_depth { panels, leaves, none };
+
 /// Slots in panels of 48. A panel holds float32 coordinates counted from its own centre and 1/n,
 /// which find what may be near; every such cluster is scored again in float64 from differences, so
 /// that results depend on neither the panels nor the instruction set.
@@ -163,16 +167,18 @@ class kd_panels {
       ++count_;
     }
 
-    /// Completes the lists; returns how many panels were looked into, a query at a time. `flat`:
-    /// all of them, without boxes.
-    index_t run(bool flat) {
+    /// Completes the lists; returns how many panels were looked into, a query at a time.
+    index_t run(search_depth depth) {
       scanned_ = 0;
       passed_ = 0;
+      offered_ = 0;
+      taken_ = 0;
+      whole_leaves_ = depth == search_depth::leaves;
       pad();
       for (const auto& own : own_) scan(own.panel, own.queries);
       std::uint64_t all = 0;
       for (const auto& own : own_) all |= own.queries;
-      if (flat) {
+      if (depth == search_depth::none) {
         for (index_t p = 0; p < index_.panels(); ++p) visit_panel(p, others(p, all));
       } else {
         descend(all);
@@ -183,6 +189,9 @@ class kd_panels {
 
     /// Clusters that bytes let pass.
     [[nodiscard]] index_t passed() const noexcept { return passed_; }
+    /// Panels in the leaves that were come to, and those of them that their own boxes left.
+    [[nodiscard]] index_t offered() const noexcept { return offered_; }
+    [[nodiscard]] index_t taken() const noexcept { return taken_; }
 
    private:
     struct query {
@@ -303,19 +312,34 @@ class kd_panels {
 
     /// The panels of a leaf, for those of the queries that may have a neighbour there.
     void visit_block(index_t block, std::uint64_t queries) {
+      const index_t first = block * together;
+      if (whole_leaves_) {
+        // one of them is asked nonetheless, to know whether boxes exclude more again
+        offered_ += together;
+        taken_ += bits_set(near_panels(lowest_bit(queries), block));
+        for (index_t p = first; p < index_.last_of(block); ++p) visit_panel(p, others(p, queries));
+        return;
+      }
       std::array<std::uint64_t, static_cast<std::size_t>(together)> of_panel{};
       for (; queries != 0; queries &= queries - 1) {
         const index_t i = lowest_bit(queries);
         const std::uint64_t own = queries & ~(queries - 1);
+        offered_ += together;
         for (std::uint32_t bits = near_panels(i, block); bits != 0; bits &= bits - 1) {
           of_panel[at(lowest_bit(bits))] |= own;
+          ++taken_;
         }
       }
-      const index_t first = block * together;
       for (index_t p = first; p < index_.last_of(block); ++p) {
         const std::uint64_t asked = others(p, of_panel[at(p - first)]);
         if (asked != 0) visit_panel(p, asked);
       }
+    }
+
+    [[nodiscard]] static index_t bits_set(std::uint32_t bits) noexcept {
+      index_t n = 0;
+      for (; bits != 0; bits &= bits - 1) ++n;
+      return n;
     }
 
     /// Which of a leaf's panels may have a neighbour of a query.
@@ -494,6 +518,9 @@ class kd_panels {
     index_t scanned_ = 0;
     index_t passed_ = 0;
     index_t waits_ = 0;
+    index_t offered_ = 0;
+    index_t taken_ = 0;
+    bool whole_leaves_ = false;
     std::array<query, static_cast<std::size_t>(most)> query_{};
     std::array<double, static_cast<std::size_t>(most)> inverse_{}, bound_{};
     std::array<typename bytes::query, static_cast<std::size_t>(most)> coded_{};

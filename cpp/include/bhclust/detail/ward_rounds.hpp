@@ -70,15 +70,8 @@ class ward_rounds {
 
   /// The share of the panels that searches of the first round look into, by a few of them.
   [[nodiscard]] double share_looked_at() {
-    if (ordered_ == 0) split_again();
-    constexpr index_t few = 32;
-    index_t looked = 0;
-    for (index_t i = 0; i < few; ++i) {
-      spaces_[0].clear();
-      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
-      looked += spaces_[0].run(flat_);
-    }
-    return static_cast<double>(looked) / static_cast<double>(few * index_.panels());
+    const auto few = try_searches();
+    return static_cast<double>(few.looked) / static_cast<double>(few.searches * index_.panels());
   }
 
   /// The merges with their costs, in no particular order but children before parents.
@@ -88,7 +81,7 @@ class ward_rounds {
     constexpr index_t worth_asking = 2048;
     if (clusters_.slots() >= worth_asking) {
       index_.use_bytes(true, false, team_, progress_);
-      choose_searches(1.0, share_looked_at() * static_cast<double>(index_.panels()), 0.0);
+      choose_searches(try_searches());
     }
     while (clusters_.live() > 1) {
       const index_t before = clusters_.live();
@@ -117,7 +110,43 @@ class ward_rounds {
     ward_id a, b;
   };
 
+  /// What searches took.
+  struct effort {
+    index_t searches = 0;
+    index_t looked = 0;   ///< panels that they looked into
+    index_t passed = 0;   ///< clusters that bytes let pass
+    index_t offered = 0;  ///< panels of the leaves that they came to, as far as they were asked
+    index_t taken = 0;    ///< those of them that their boxes did not exclude
+
+    effort& operator+=(const effort& other) noexcept {
+      searches += other.searches;
+      looked += other.looked;
+      passed += other.passed;
+      offered += other.offered;
+      taken += other.taken;
+      return *this;
+    }
+  };
+
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+
+  /// A few searches, spread over the table, of which nothing is kept.
+  [[nodiscard]] effort try_searches() {
+    if (ordered_ == 0) split_again();
+    constexpr index_t few = 32;
+    effort spent;
+    for (index_t i = 0; i < few; ++i) {
+      spaces_[0].clear();
+      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
+      spent += run(spaces_[0]);
+    }
+    return spent;
+  }
+
+  effort run(typename panels::search& space) {
+    const index_t looked = space.run(depth_);
+    return {space.size(), looked, space.passed(), space.offered(), space.taken()};
+  }
 
   /// Work in chunks of `some`, shared when there is enough of it.
   template <class Work>
@@ -129,39 +158,46 @@ class ward_rounds {
   }
 
   void find_nearest() {
-    std::vector<index_t> scanned(at(team_.size()), 0), asked(scanned), passed(scanned);
+    std::vector<effort> spent(at(team_.size()));
     share(index_.panels(), 8, [&](int thread, index_t begin, index_t end) {
       auto& space = spaces_[at(thread)];
       space.clear();
       for (index_t p = begin; p < end; ++p) {
         collect(p, space);
         if (space.size() == 0 || (p + 1 < end && !space.full())) continue;
-        scanned[at(thread)] += space.run(flat_);
-        passed[at(thread)] += space.passed();
-        asked[at(thread)] += space.size();
+        spent[at(thread)] += run(space);
         pulse();
         for (index_t i = 0; i < space.size(); ++i) settle(space.slot(i), space.found(i));
         space.clear();
       }
     });
-    const auto sum = [](const std::vector<index_t>& of) {
-      return static_cast<double>(std::accumulate(of.begin(), of.end(), index_t{0}));
-    };
-    choose_searches(sum(asked), sum(scanned), sum(passed));
+    const auto add = [](effort sum, const effort& of) { return sum += of; };
+    const effort all = std::accumulate(spent.begin(), spent.end(), effort{}, add);
+    looked_ = all.looked;
+    choose_searches(all);
   }
 
-  /// How to search from now on, given how many panels the searches looked into and how many
-  /// clusters bytes let pass.
-  void choose_searches(double searches, double looked, double passed) {
+  /// How to search from now on, given what it took so far.
+  void choose_searches(const effort& spent) {
     constexpr double of_use = 1.0 / 16.0;
-    if (searches == 0.0) return;
-    const bool useful = passed <= of_use * looked * static_cast<double>(panels::width);
-    if (index_.with_bytes() && !useful) index_.use_bytes(false, flat_, team_, progress_);
-    if (flat_ || !(looked > plan_.flat_share * searches * static_cast<double>(index_.panels()))) {
+    constexpr double most = 0.45;
+    const auto is_more = [](index_t part, double share, index_t whole) {
+      return static_cast<double>(part) > share * static_cast<double>(whole);
+    };
+    if (spent.searches == 0) return;
+    const bool flat = depth_ == search_depth::none;
+    if (index_.with_bytes() && is_more(spent.passed, of_use, spent.looked * panels::width)) {
+      index_.use_bytes(false, flat, team_, progress_);
+    }
+    if (flat) return;
+    if (is_more(spent.looked, plan_.flat_share, spent.searches * index_.panels())) {
+      depth_ = search_depth::none;
+      index_.use_bytes(true, true, team_, progress_);
       return;
     }
-    flat_ = true;
-    index_.use_bytes(true, true, team_, progress_);
+    // boxes of panels are of use where bytes are not
+    const bool whole = index_.with_bytes() && is_more(spent.taken, most, spent.offered);
+    depth_ = whole ? search_depth::leaves : search_depth::panels;
   }
 
   /// The slots of a panel whose neighbour is not proved by their lists.
@@ -278,17 +314,21 @@ class ward_rounds {
     progress_.advance(1);
   }
 
-  /// Slots without a cluster go when they are 15% of all; the order is made anew when 40% are left
-  /// of what it was made for.
+  /// Slots without a cluster go when they are 15% of all. The order is made anew when 40% are left
+  /// of what it was made for, and wherever searches take long: what was made for more slots has
+  /// panels across its borders, and searches look into a quarter more of them.
   void tidy() {
-    if (clusters_.live() <= 1) return;  // nothing is sought any more
+    if (clusters_.live() <= 1) return;     // nothing is sought any more
+    constexpr index_t worth_an_order = 4;  // panels a slot
     const auto live = static_cast<double>(clusters_.live());
-    if (live < 0.4 * static_cast<double>(ordered_)) {
+    const bool drop = live < 0.85 * static_cast<double>(clusters_.slots());
+    const bool costly = looked_ > worth_an_order * clusters_.slots();
+    if (live < 0.4 * static_cast<double>(ordered_) || (drop && costly)) {
       drop_vacant();
       split_again();
       return;
     }
-    if (live < 0.85 * static_cast<double>(clusters_.slots())) {
+    if (drop) {
       drop_vacant();
       place_all();
     }
@@ -346,7 +386,7 @@ class ward_rounds {
     auto& space = spaces_[0];
     space.clear();
     space.add(places_.slot(tip.node), short_list(1, tip.cost));
-    space.run(flat_);
+    space.run(depth_);
     return space.found(0).size() > 0 ? space.found(0)[0] : ward_neighbour{};
   }
 
@@ -409,7 +449,8 @@ class ward_rounds {
   double lambda_;
   index_t rows_;
   index_t ordered_ = 0;
-  bool flat_ = false;
+  index_t looked_ = 0;  ///< panels that the last round's searches looked into
+  search_depth depth_ = search_depth::panels;
   std::vector<typename panels::search> spaces_;
 };
 
