@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from bhclust import _core, estimators
 from bhclust._choice import ColumnChoice
 from bhclust._core import Family, Product, Table, Tree
+from bhclust._layout import Layout
 from bhclust._records import shown_path
 from bhclust._sealed import seal
 from bhclust._written import Form
@@ -405,7 +406,7 @@ def _library(frame: Any) -> str | None:
 
 
 def _layout(meta: Mapping[str, Any], arrays: Arrays) -> Any:
-    layout = estimators._Layout()
+    layout = Layout()
     names = meta["names"]
     layout.names = None if names is None else [str(name) for name in _listed(names)]
     layout.n_columns = _count(meta["n_columns"])
