@@ -292,7 +292,7 @@ def _classes(kind: str, found: Matrix, target: str) -> list[str]:
         if target not in whole.obs:
             raise ValueError(
                 f"target: {found.path} has no column '{shown(target)}' in obs; it has "
-                + (", ".join(map(shown, list(whole.obs)[:20])) or "none")
+                + (", ".join(shown(str(key)) for key in list(whole.obs)[:20]) or "none")
             )
         column = whole.obs[target]
         return [
