@@ -37,13 +37,13 @@ void sort_values(std::vector<double>& values, const Before& before) {
 class ordered_bits {
  public:
   [[nodiscard]] static std::uint64_t of(double x) noexcept {
-    std::uint64_t bits;
+    std::uint64_t bits = 0;
     std::memcpy(&bits, &x, sizeof bits);
     return bits ^ ((bits & sign) != 0 ? ~std::uint64_t{0} : sign);
   }
   [[nodiscard]] static double back(std::uint64_t bits) noexcept {
     bits ^= (bits & sign) != 0 ? sign : ~std::uint64_t{0};
-    double x;
+    double x = 0.0;
     std::memcpy(&x, &bits, sizeof x);
     return x;
   }
