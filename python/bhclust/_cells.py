@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ._condense import Floats, Ints, PosteriorLike
 from ._frames import frame_column, frame_names, is_frame
+from ._matrix import SparseColumns
 from ._sniff import Column, is_absent
 from .families import aliases
 from .io import Table
-from .matrices import SparseColumns
 from .options import shown
 from .table import as_table
 

@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from .table import names_as_numbers
 
@@ -153,6 +153,16 @@ def unpacked_zstd(path: str, data: bytes) -> bytes:
         raise ValueError(
             f"{path}: the zstd file is damaged ({error}); fetch or pack it again"
         ) from None
+
+
+def unpacked(path: str) -> IO[bytes]:
+    """Open a file whose bytes may be packed by gzip or zstd."""
+    with open(path, "rb") as file:
+        begin = file.read(4)
+        if begin == ZSTD:
+            return io.BytesIO(unpacked_zstd(path, begin + file.read()))
+    packed = begin.startswith(GZIP)
+    return gzip.open(path) if packed else open(path, "rb")  # type: ignore[return-value]
 
 
 def _unpack(path: str, data: bytes) -> bytes:

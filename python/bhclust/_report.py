@@ -23,12 +23,12 @@ from ._condense import Floats, Ints, PosteriorLike, condense
 from ._core import __version__
 from ._describe import certainty, certainty_in_words, percent_in_words
 from ._heatmap import Field, field_of, means_of
+from ._matrix import SparseColumns
 from ._memberships import Memberships, memberships
 from ._page import counted, mixture_in_words
 from ._sniff import Column
 from ._traits import Trait, short_name, traits
 from .io import OutputFiles, Table
-from .matrices import SparseColumns
 from .metrics import adjusted_rand_index
 
 _MOST_CLUSTERS = 200

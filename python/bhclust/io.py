@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._choice import likelier
+from ._matrix import Matrix, SparseColumns
 from ._output_files import OutputFiles
 from ._records import Records, is_missing, read_records, shown
 from ._sniff import (
@@ -30,7 +31,7 @@ from ._sniff import (
     uses_decimal_comma,
 )
 from .families import HURDLE
-from .matrices import Matrix, SparseColumns, is_matrix_file, read_matrix
+from .matrices import is_matrix_file, read_matrix
 from .table import names_as_numbers
 
 __all__ = ["Column", "Matrix", "OutputFiles", "Table", "read_matrix", "read_table"]

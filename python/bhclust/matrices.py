@@ -2,162 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bhclust._fasta import read_fasta
+from bhclust._matrix import Matrix, fitting_names, matrix_of
 from bhclust._name_files import beside, check_names, read_names
-from bhclust._records import GZIP, ZSTD, counted, shown, shown_path, unpacked_zstd
-from bhclust._sniff import Column
-from bhclust.families import aliases
+from bhclust._records import counted, shown, shown_path, unpacked
 
 __all__ = ["Matrix", "is_matrix_file", "read_matrix"]
-
-_NUCLEOTIDES = "ACGT"
-_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
-# The letters that stand for one or several nucleotides; a protein has others.
-_OF_NUCLEOTIDES = frozenset("ACGTURYSWKMBDHVNX")
-_MOST_CELLS = 50_000_000
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A table whose columns are all of one kind.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    data : array or SciPy CSR array, shape (n_rows, n_columns)
-        What `BHC.fit` takes; codes of the levels for categories, NaN where missing.
-    family : str
-        What `BHC` takes as `family`.
-    why : str
-        Why this family.
-    names : list of str or None
-        Names of the rows, where the file has them.
-    columns : list of str or None
-        Names of the columns.
-    levels : list of tuple of str or None
-        What the codes of each column stand for.
-    notes : tuple of str
-        What else was found, and what was left out.
-    classes : list of str or None
-        Known classes of the rows, where they were asked for; empty where missing.
-    """
-
-    path: str
-    data: Any
-    family: str
-    why: str
-    names: list[str] | None = None
-    columns: list[str] | None = None
-    levels: list[tuple[str, ...]] | None = None
-    notes: tuple[str, ...] = ()
-    classes: list[str] | None = None
-
-    @property
-    def column_names(self) -> list[str]:
-        """Names of the columns; ``column 1``, ``column 2``, … where the file has none."""
-        return self.columns or [f"column {j + 1}" for j in range(self.data.shape[1])]
-
-    def as_columns(self) -> Mapping[str, Column]:
-        """The columns one by one, as `bhclust.io.Table` has them.
-
-        Of a sparse matrix they are made as they are asked for, where its family takes one.
-        """
-        is_sparse = hasattr(self.data, "tocsr")
-        if is_sparse and getattr(aliases().get(self.family), "_takes_sparse", False):
-            return SparseColumns(self.data, self.column_names, self.family, self.why)
-        if self.data.shape[0] * self.data.shape[1] > _MOST_CELLS:
-            raise ValueError(
-                f"{self.path}: {self.data.shape[0]:,} rows of {self.data.shape[1]:,} columns are "
-                "too many for a table of columns; in Python fit bhclust.io.read_matrix(path).data"
-            )
-        cells = np.asarray(self.data.toarray() if is_sparse else self.data, dtype=np.float64)
-        plain = ("0", "1") if self.family == "bernoulli" else ()
-        levels = self.levels or [plain] * cells.shape[1]
-        return {
-            name: Column(name, self.family, np.ascontiguousarray(cells[:, j]), levels[j], self.why)
-            for j, name in enumerate(self.column_names)
-        }
-
-    def without(self, ignore: Sequence[str]) -> Matrix:
-        """Leave out columns, by their names."""
-        names = self.column_names
-        unknown = [name for name in ignore if name not in names]
-        if unknown:
-            raise ValueError(
-                f"ignore: {self.path} has no column '{shown(unknown[0])}'; its columns are "
-                + ", ".join(map(shown, names[:8]))
-                + (", …" if len(names) > 8 else "")
-            )
-        left_out = set(ignore)
-        kept = [place for place, name in enumerate(names) if name not in left_out]
-        if not kept:
-            raise ValueError(f"ignore: all columns of {self.path} are left out; keep some")
-        return replace(
-            self,
-            data=self.data[:, kept],
-            columns=[names[place] for place in kept],
-            levels=self.levels and [self.levels[place] for place in kept],
-        )
-
-    def turned(self, family: str | None) -> Matrix:
-        """Make rows of the columns, and the reverse."""
-        if self.levels is not None or self.classes is not None:
-            raise ValueError(
-                f"transpose: {self.path} has columns of categories, or classes of its rows; "
-                "leave it out"
-            )
-        data = self.data.T.tocsr() if hasattr(self.data, "tocsr") else self.data.T
-        found = _found(self.path, data, family)
-        return replace(found, **_fitting(self.columns, self.names, data.shape), notes=self.notes)
-
-
-class SparseColumns(Mapping[str, Column]):
-    """The columns of a sparse matrix, each made when it is asked for.
-
-    Attributes
-    ----------
-    matrix : SciPy CSR array, shape (n_rows, n_columns)
-    family : str
-        Alias of the family of all columns.
-    why : str
-        Why this family.
-    """
-
-    def __init__(self, matrix: Any, names: Sequence[str], family: str, why: str) -> None:
-        self.matrix: Any = matrix
-        self.family: str = family
-        self.why: str = why
-        self._by_column = matrix.tocsc()
-        self._place = {name: place for place, name in enumerate(names)}
-
-    def __getitem__(self, name: str) -> Column:
-        place = self._place[name]
-        values = np.zeros(self.matrix.shape[0])
-        cells = slice(*self._by_column.indptr[place : place + 2])
-        np.add.at(values, self._by_column.indices[cells], self._by_column.data[cells])
-        return Column(name, self.family, values, (), self.why)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._place)
-
-    def __len__(self) -> int:
-        return len(self._place)
-
-    def chosen(self, names: Sequence[str]) -> SparseColumns:
-        """Give these columns, in this order."""
-        places = [self._place[name] for name in names]
-        return SparseColumns(self.matrix[:, places], names, self.family, self.why)
 
 
 def is_matrix_file(path: str | os.PathLike[str]) -> bool:
@@ -232,7 +90,7 @@ def read_matrix(
         "npz": _read_npz,
         "matrix market": _read_matrix_market,
         "hdf5": _read_h5ad,
-        "fasta": _read_fasta,
+        "fasta": read_fasta,
     }
     if kind is None:
         raise ValueError(
@@ -317,7 +175,7 @@ def _classes(kind: str, found: Matrix, target: str) -> list[str]:
 
 
 def _kind(path: str) -> str | None:
-    with _unpacked(path) as file:
+    with unpacked(path) as file:
         begin = file.read(16)
     marks = {
         b"\x93NUMPY": "npy",
@@ -340,51 +198,11 @@ def _holds_arrays(path: str) -> bool:
         return False
 
 
-def _unpacked(path: str) -> IO[bytes]:
-    with open(path, "rb") as file:
-        begin = file.read(4)
-        if begin == ZSTD:
-            return io.BytesIO(unpacked_zstd(path, begin + file.read()))
-    packed = begin.startswith(GZIP)
-    return gzip.open(path) if packed else open(path, "rb")  # type: ignore[return-value]
-
-
-def _found(path: str, data: Any, family: str | None) -> Matrix:
-    """The matrix with the family asked for, or else that which fits its cells."""
-    if getattr(data, "ndim", 0) != 2 or data.dtype.kind not in "biuf" or 0 in data.shape:
-        raise ValueError(
-            f"{path}: a matrix of numbers is needed, rows and columns; found "
-            f"{getattr(data, 'dtype', type(data).__name__)} of shape {getattr(data, 'shape', ())}"
-        )
-    return Matrix(path, data, *(_likely(data) if family is None else (family, "as asked")))
-
-
-def _likely(data: Any) -> tuple[str, str]:
-    is_sparse = hasattr(data, "tocsr")
-    cells = np.asarray(data.data if is_sparse else data).ravel()
-    present = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells
-    if np.isin(present, (0, 1)).all():
-        return "bernoulli", "only 0 and 1"
-    if (present >= 0).all() and (present == np.rint(present)).all():
-        if len(present) == len(cells):
-            return "multinomial", "counts; their shares in each row are looked at"
-        return "poisson", "counts, some missing"
-    squares = np.asarray(data.multiply(data).sum(axis=1) if is_sparse else (data**2).sum(axis=1))
-    if np.allclose(squares, 1.0, rtol=0, atol=1e-6):
-        return "von-mises-fisher", "rows of length one"
-    if is_sparse:
-        raise ValueError(
-            "a sparse matrix of measurements has no family of its own: give counts, or, if its "
-            "zeros are measurements, say family 'gaussian-diag', 'hurdle' or the like"
-        )
-    return "gaussian-diag", "measurements"
-
-
 def _read_npy(path: str, key: str | None, family: str | None) -> Matrix:
     if key is not None:
         raise ValueError(f"key is '{shown(key)}', but {path} holds one array")
     try:
-        return _found(path, np.load(path, allow_pickle=False), family)
+        return matrix_of(path, np.load(path, allow_pickle=False), family)
     except ValueError as error:
         raise ValueError(_in_file(path, error)) from None
 
@@ -403,21 +221,10 @@ def _read_npz(path: str, key: str | None, family: str | None) -> Matrix:
                 data = _csr(archive)
             else:
                 data = archive[_the_matrix(path, archive, key)]
-            found = _found(path, data, family)
+            found = matrix_of(path, data, family)
         except ValueError as error:
             raise ValueError(_in_file(path, error)) from None
-    return Matrix(**{**vars(found), **_fitting(names, columns, data.shape)})
-
-
-def _fitting(
-    names: list[str] | None, columns: list[str] | None, shape: tuple[int, ...]
-) -> dict[str, Any]:
-    """Names where there is one for each row or column, and none twice among the columns."""
-    has_columns = columns is not None and len(set(columns)) == shape[1] == len(columns)
-    return {
-        "names": names if names is not None and len(names) == shape[0] else None,
-        "columns": columns if has_columns else None,
-    }
+    return Matrix(**{**vars(found), **fitting_names(names, columns, data.shape)})
 
 
 def _texts_of(archive: Any, keys: Sequence[str]) -> list[str] | None:
@@ -480,9 +287,9 @@ def _read_matrix_market(path: str, key: str | None, family: str | None) -> Matri
     from scipy.io import mmread
 
     try:
-        with _unpacked(path) as file:
+        with unpacked(path) as file:
             data: Any = mmread(file)
-        return _found(path, data.tocsr() if hasattr(data, "tocsr") else data, family)
+        return matrix_of(path, data.tocsr() if hasattr(data, "tocsr") else data, family)
     except (ValueError, OverflowError) as error:
         raise ValueError(_in_file(path, ValueError(str(error)))) from None
 
@@ -502,106 +309,14 @@ def _read_h5ad(path: str, key: str | None, family: str | None) -> Matrix:
         raise ValueError(f"{path}: has no X; say which layer by key: {', '.join(whole.layers)}")
     data = data.tocsr() if hasattr(data, "tocsr") else np.asarray(data)
     try:
-        found = _found(path, data, family)
+        found = matrix_of(path, data, family)
     except ValueError as error:
         raise ValueError(_in_file(path, error)) from None
     names, columns = _own_names(whole.obs_names), _own_names(whole.var_names)
-    return Matrix(**{**vars(found), **_fitting(names, columns, data.shape)})
+    return Matrix(**{**vars(found), **fitting_names(names, columns, data.shape)})
 
 
 def _own_names(index: Any) -> list[str] | None:
     """Names that someone gave: AnnData itself numbers from 0 on."""
     names = list(map(str, index))
     return None if names == [str(number) for number in range(len(names))] else names
-
-
-def _read_fasta(path: str, key: str | None, family: str | None) -> Matrix:
-    if key is not None:
-        raise ValueError(f"key is '{shown(key)}', but {path} holds one alignment")
-    names: list[str] = []
-    seen: NDArray[np.uint32] | None = None
-    for name, letters in _sequences(path):
-        bits = np.left_shift(np.uint32(1), np.minimum(letters, 31).astype(np.uint32))
-        if seen is None:
-            seen = np.zeros(len(bits), dtype=np.uint32)
-        if len(bits) != len(seen):
-            raise ValueError(
-                f"{path}: sequence {len(names) + 1}, '{shown(name)}', has {len(bits):,} letters, "
-                f"the first {len(seen):,}; align them to one length"
-            )
-        seen |= bits
-        names.append(name)
-    if seen is None or not len(seen):
-        raise ValueError(f"{path}: no sequences")
-    alphabet = _alphabet(int(np.bitwise_or.reduce(seen)))
-    known = sum(1 << (ord(letter) - 65) for letter in alphabet)
-    # Two different letters at least: more than one bit.
-    kept = seen & np.uint32(known)
-    varies = np.flatnonzero(kept & (kept - np.uint32(1)))
-    if not varies.size:
-        raise ValueError(f"{path}: no site varies among {counted(len(names), 'sequence')}")
-    codes, levels = _codes_of_sites(kept[varies], alphabet)
-    cells = np.empty((len(names), len(varies)))
-    for row, (_, letters) in enumerate(_sequences(path)):
-        cells[row] = codes[letters[varies], np.arange(len(varies))]
-    missing = np.isnan(cells).mean()
-    notes = [f"{len(seen) - len(varies):,} of {len(seen):,} sites do not vary and are left out"]
-    if missing:
-        notes.append(f"{missing:.1%} of the cells are gaps or letters that stand for several")
-    return Matrix(
-        path,
-        cells,
-        family or "categorical",
-        "sites of an alignment" if family is None else "as asked",
-        names=names,
-        columns=[f"site {site + 1}" for site in varies.tolist()],
-        levels=levels,
-        notes=tuple(notes),
-    )
-
-
-def _sequences(path: str) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """Each sequence with its name; letters as their places in the alphabet, 31 for others."""
-    name: str | None = None
-    parts: list[bytes] = []
-    with _unpacked(path) as file:
-        for line in file:
-            if line.startswith(b">"):
-                if name is not None:
-                    yield name, _letters(parts)
-                words = line[1:].decode("utf-8", "replace").split()
-                name, parts = words[0] if words else "", []
-            else:
-                parts.append(line)
-    if name is not None:
-        yield name, _letters(parts)
-
-
-def _letters(parts: Sequence[bytes]) -> NDArray[np.uint8]:
-    text = b"".join(b"".join(parts).split()).upper()
-    places = np.frombuffer(text, dtype=np.uint8) - np.uint8(65)
-    places[places > 25] = 31
-    return places
-
-
-def _alphabet(seen: int) -> str:
-    letters = {chr(65 + place) for place in range(26) if seen >> place & 1}
-    if letters <= _OF_NUCLEOTIDES:
-        return "ACGU" if "U" in letters and "T" not in letters else _NUCLEOTIDES
-    return _AMINO_ACIDS
-
-
-def _codes_of_sites(
-    kept: NDArray[np.uint32], alphabet: str
-) -> tuple[NDArray[np.float64], list[tuple[str, ...]]]:
-    """For each letter and site its code among the letters there, NaN for others."""
-    codes = np.full((32, len(kept)), np.nan)
-    count = np.zeros(len(kept))
-    there = {}
-    for letter in alphabet:
-        place = ord(letter) - 65
-        there[letter] = (kept >> np.uint32(place)) & np.uint32(1) == 1
-        codes[place, there[letter]] = count[there[letter]]
-        count += there[letter]
-    levels = [tuple(letter for letter in alphabet if there[letter][j]) for j in range(len(kept))]
-    return codes, levels

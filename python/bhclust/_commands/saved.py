@@ -13,12 +13,12 @@ import numpy as np
 from bhclust import model_file
 from bhclust._cells import columns_of
 from bhclust._describe import Findings, certainty, traits
+from bhclust._matrix import SparseColumns
 from bhclust._records import shown_path
 from bhclust._sniff import FAMILIES, Column
 from bhclust.estimators import BHC
 from bhclust.hurdles import joined_column
 from bhclust.io import Table
-from bhclust.matrices import SparseColumns
 
 MODEL = "model.bhclust"
 
