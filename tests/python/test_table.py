@@ -123,7 +123,7 @@ def test_a_read_only_view_of_cells_that_change_is_not_kept() -> None:
 
 def test_a_frame_may_change_after_its_cells_were_fitted() -> None:
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(CELLS)
+    frame = pandas.DataFrame(CELLS.copy())
     found = bhclust.posterior(TREE, frame.to_numpy(), FAMILY)
     before = found.score_samples(CELLS)
     frame.iloc[0, 0] = 1e3
