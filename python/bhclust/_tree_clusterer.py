@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,11 +156,9 @@ class TreeClusterer:
         elif hasattr(self, name):
             delattr(self, name)
 
-    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        raise NotImplementedError
+    if TYPE_CHECKING:  # each estimator has its own
 
-    def fit_statistics(self: Self, statistics: Statistics) -> Self:
-        raise NotImplementedError
+        def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self: ...
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
         """`fit`, then the labels of the rows of X, shape (n_rows,)."""

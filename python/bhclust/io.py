@@ -37,6 +37,9 @@ from .table import names_as_numbers
 __all__ = ["Column", "Matrix", "OutputFiles", "Table", "read_matrix", "read_table"]
 
 _NAMES = "names of the rows"
+# Why an option is refused.
+_OF_ONE_KIND = "holds one matrix, whose columns are all of one kind"
+_OF_COLUMNS = "is a table whose file names its rows and columns itself, and not one matrix"
 _COMMAS = "numbers are read with decimal commas"
 
 
@@ -201,7 +204,7 @@ def read_table(
         name the same column.
     """
     if is_matrix_file(path):
-        _refuse_columns(path, columns=columns, names=names)
+        _refuse_options(path, _OF_ONE_KIND, columns=columns, names=names)
         matrix = read_matrix(
             path,
             family=family,
@@ -211,7 +214,13 @@ def read_table(
             target=target,
         )
         return _table_of(matrix, ignore)
-    _only_of_a_matrix(path, row_names=row_names, column_names=column_names, transpose=transpose)
+    _refuse_options(
+        path,
+        _OF_COLUMNS,
+        row_names=row_names,
+        column_names=column_names,
+        transpose=transpose,
+    )
     source = _parquet(path) if _is_parquet(path) else None
     _check_dialect(separator, decimal)
     if source is None:
@@ -318,7 +327,13 @@ def read_new(
         }
         names = found.names
     else:
-        _only_of_a_matrix(path, row_names=row_names, column_names=column_names, transpose=transpose)
+        _refuse_options(
+            path,
+            _OF_COLUMNS,
+            row_names=row_names,
+            column_names=column_names,
+            transpose=transpose,
+        )
         source = _parquet(path) if _is_parquet(path) else None
         rows = source[0] if source else read_records(path, header=header)
         cells = source[1] if source else _cells(rows, None)[0]
@@ -383,24 +398,10 @@ def _few(texts: Sequence[str]) -> str:
     return ", ".join(map(shown, texts[:8])) + (", …" if len(texts) > 8 else "")
 
 
-def _refuse_columns(path: str | os.PathLike[str], **options: Any) -> None:
-    """Refuse options that speak of columns where the file is one matrix."""
+def _refuse_options(path: str | os.PathLike[str], why: str, **options: Any) -> None:
     given = [name for name, value in options.items() if value]
     if given:
-        raise ValueError(
-            f"{given[0]}: {os.fsdecode(path)} holds one matrix, whose columns are all of one kind; "
-            "leave it out"
-        )
-
-
-def _only_of_a_matrix(path: str | os.PathLike[str], **options: Any) -> None:
-    """Refuse options of a matrix where the file is a table of columns."""
-    given = [name for name, value in options.items() if value]
-    if given:
-        raise ValueError(
-            f"{given[0]}: {os.fsdecode(path)} is a table whose file names its rows and columns "
-            "itself, and not one matrix; leave it out"
-        )
+        raise ValueError(f"{given[0]}: {os.fsdecode(path)} {why}; leave it out")
 
 
 def _table_of(matrix: Matrix, ignore: Sequence[str] = ()) -> Table:
