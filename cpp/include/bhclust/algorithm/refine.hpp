@@ -47,18 +47,16 @@ class interchange {
  public:
   explicit interchange(mutable_tree<Model>& t) : tree_(t) {}
 
-  /// Goes over all nodes, children first, until nothing rises. The number of moves made.
+  /// Goes over all nodes, children first, until nothing rises; after the first time only over those
+  /// below which something has changed since, as the others would answer as before. The number of
+  /// moves made.
   index_t run(progress_meter& progress) {
     index_t moves = 0;
-    for (bool changed = true; changed;) {
-      changed = false;
+    due_.assign(static_cast<std::size_t>(tree_.nodes()), 1);
+    for (index_t before = -1; before != moves;) {
+      before = moves;
       for (const index_t k : tree_.postorder()) {
-        if (tree_.is_leaf(k)) continue;
-        tree_.update_log_t(k);
-        while (improve(k) >= 0) {
-          changed = true;
-          ++moves;
-        }
+        if (!tree_.is_leaf(k) && std::exchange(due(k), 0) != 0) moves += improve_fully(k);
         progress.tick();
       }
     }
@@ -88,6 +86,32 @@ class interchange {
     double log_t = 0.0;  ///< of the two children together
   };
 
+  [[nodiscard]] unsigned char& due(index_t k) noexcept {
+    return due_[static_cast<std::size_t>(k)];
+  }
+
+  /// All interchanges below k; who depends on what changed is due. How many there were.
+  index_t improve_fully(index_t k) {
+    const double before = tree_.log_t(k);
+    tree_.update_log_t(k);
+    index_t moves = 0;
+    for (index_t opened = improve(k); opened >= 0; opened = improve(k)) {
+      due(opened) = 1;
+      ++moves;
+    }
+    if (moves > 0 || tree_.log_t(k) != before) make_due_above(k);
+    return moves;
+  }
+
+  /// A node looks at its children and theirs.
+  void make_due_above(index_t k) {
+    for (int generation = 0; generation < 2; ++generation) {
+      k = tree_.parent(k);
+      if (k < 0) return;
+      due(k) = 1;
+    }
+  }
+
   void consider(index_t opened, index_t other, candidate& best) {
     if (tree_.is_leaf(opened)) return;
     const index_t l = tree_.left(opened);
@@ -101,6 +125,7 @@ class interchange {
   }
 
   mutable_tree<Model>& tree_;
+  std::vector<unsigned char> due_;  ///< of each node: whether it is to be looked at
 };
 
 /// Prune and regraft of one subtree s. With s inserted at or below node c, the root's p̃_T is
