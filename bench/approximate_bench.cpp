@@ -64,12 +64,14 @@ void add_all(index_t d) {
   add<Family>("interchanges", d, 64000, 0,
               [](const table_view& X, const any_family& family, const tree& before) {
                 bhclust::refine_options options;
+                options.n_threads = 1;
                 options.max_regrafts = 0;
                 benchmark::DoNotOptimize(bhclust::refine(before, X, family, options));
               });
   add<Family>("100-regrafts", d, 16000, 0,
               [](const table_view& X, const any_family& family, const tree& before) {
                 bhclust::refine_options options;
+                options.n_threads = 1;
                 options.max_regrafts = 100;
                 benchmark::DoNotOptimize(bhclust::refine(before, X, family, options));
               });

@@ -1230,7 +1230,9 @@ def refine(
     family: Family,
     alpha: typing.SupportsFloat | typing.SupportsIndex,
     max_regrafts: typing.SupportsInt | typing.SupportsIndex,
+    everywhere: bool,
     max_seconds: typing.SupportsFloat | typing.SupportsIndex,
+    n_threads: typing.SupportsInt | typing.SupportsIndex,
     progress: typing.Any,
 ) -> Tree: ...
 def relaxed_bhc(

@@ -350,7 +350,9 @@ def refine(
     *,
     alpha: float = 1.0,
     max_regrafts: int | None = None,
+    everywhere: bool = False,
     max_seconds: float = math.inf,
+    n_threads: int | None = None,
     max_memory: float | str | None = None,
     progress: Progress | None = None,
 ) -> Tree:
@@ -371,10 +373,14 @@ def refine(
     alpha : float
         Concentration of the Dirichlet process, above 0.
     max_regrafts : int, optional
-        Subtrees tried at all other places, each for one marginal likelihood a node; None: no limit,
-        0: interchanges only.
+        Subtrees tried at other places; None: no limit, 0: interchanges only.
+    everywhere : bool
+        Try them at all other places, for one marginal likelihood a node each, not only at those
+        above the most probable clusters and in the few clusters that suit them best.
     max_seconds : float
         No further subtree is tried after so long; the tree then depends on the machine.
+    n_threads : int, optional
+        None: all cores. The tree does not depend on it.
     max_memory : int or str, optional
         Bytes beyond X, or text such as ``"2 GB"``: what would take more is refused before it
         starts; None: what the machine has. `bhclust.estimate` tells.
@@ -398,7 +404,9 @@ def refine(
         model,
         check_alpha(alpha),
         budget,
+        check_bool("everywhere", everywhere),
         seconds,
+        check_threads(n_threads),
         progress,
     )
 

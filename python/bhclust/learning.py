@@ -257,6 +257,7 @@ class _Run:
             family,
             alpha=alpha,
             max_regrafts=max_regrafts,
+            n_threads=self.settings.n_threads,
             progress=self.settings.progress,
         )
         self.fit(better, "refined tree", 1e-4)

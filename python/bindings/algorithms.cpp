@@ -83,8 +83,10 @@ tree randomized(const held_table& table, const held_family& family, double alpha
 }
 
 tree refined(const tree& t, const held_table& table, const held_family& family, double alpha,
-             index_t max_regrafts, double max_seconds, py::object progress) {
-  const refine_options options{alpha, max_regrafts, max_seconds, progress_of(std::move(progress))};
+             index_t max_regrafts, bool everywhere, double max_seconds, int n_threads,
+             py::object progress) {
+  const refine_options options{alpha,       max_regrafts, everywhere,
+                               max_seconds, n_threads,    progress_of(std::move(progress))};
   const py::gil_scoped_release free;
   return refine(t, table.view, family.over(table.view), options);
 }
@@ -117,7 +119,8 @@ void register_algorithms(py::module_& m) {
   define(m, "randomized_bhc", &randomized, py::arg("table"), py::arg("family"), py::arg("alpha"),
          py::arg("subset"), py::arg("seed"), py::arg("n_threads"), py::arg("progress"));
   define(m, "refine", &refined, py::arg("tree"), py::arg("table"), py::arg("family"),
-         py::arg("alpha"), py::arg("max_regrafts"), py::arg("max_seconds"), py::arg("progress"));
+         py::arg("alpha"), py::arg("max_regrafts"), py::arg("everywhere"), py::arg("max_seconds"),
+         py::arg("n_threads"), py::arg("progress"));
   define(m, "insert", &inserted, py::arg("tree"), py::arg("table"), py::arg("family"),
          py::arg("alpha"), py::arg("everywhere"), py::arg("rotate"), py::arg("n_threads"),
          py::arg("progress"));

@@ -15,7 +15,8 @@ namespace bhclust::detail {
   if (a == b) return a + 0.69314718055994530942;  // also keeps inf - inf from arising below
   const double larger = a > b ? a : b;
   const double gap = a > b ? b - a : a - b;
-  return larger + std::log1p(std::exp(gap));
+  const double smaller = std::exp(gap);  // of the larger
+  return larger + (smaller < 0x1p-54 ? smaller : std::log1p(smaller));
 }
 
 /// ln Σ e^(x_i); -inf for an empty range. Two passes, O(n).

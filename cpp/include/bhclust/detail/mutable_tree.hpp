@@ -15,6 +15,21 @@
 
 namespace bhclust::detail {
 
+/// A move must gain more than rounding can.
+[[nodiscard]] inline bool rises(double after, double before) noexcept {
+  return after > before + 1e-10 * std::max(1.0, std::fabs(before));
+}
+
+/// What a tree knows of a node and all above it.
+struct saved_path {
+  explicit saved_path(index_t width) : statistics(width) {}
+
+  std::vector<index_t> nodes;  ///< from the bottom up
+  statistics_block statistics;
+  std::vector<index_t> size;
+  std::vector<double> log_h, log_t;
+};
+
 /// Nodes keep their numbers while links change: 0 … n-1 are leaves, the rest inner nodes, whose
 /// order says nothing. Each knows its parent, children, size in rows, statistics, log p̃_H and log
 /// p̃_T. Rows of the table beyond the tree's leaves are leaves that hang nowhere yet.
@@ -38,6 +53,8 @@ class mutable_tree {
     }
   }
 
+  [[nodiscard]] const Model& model() const noexcept { return model_; }
+  [[nodiscard]] double alpha() const noexcept { return alpha_; }
   [[nodiscard]] index_t nodes() const noexcept { return static_cast<index_t>(parent_.size()); }
   [[nodiscard]] index_t leaves() const noexcept { return leaves_; }
   [[nodiscard]] bool is_leaf(index_t k) const noexcept { return k < leaves_; }
@@ -99,8 +116,27 @@ class mutable_tree {
     log_t_[at(k)] = log_add_exp(log_h(k), log_t(left(k)) + log_t(right(k)));
   }
 
-  void update_upwards(index_t k) {
-    for (; k >= 0; k = parent(k)) update(k);
+  [[nodiscard]] saved_path path_from(index_t k) const {
+    saved_path saved(model_.width());
+    for (; k >= 0; k = parent(k)) {
+      saved.nodes.push_back(k);
+      std::copy_n(statistics_[k], model_.width(), saved.statistics.append());
+      saved.size.push_back(size(k));
+      saved.log_h.push_back(log_h(k));
+      saved.log_t.push_back(log_t(k));
+    }
+    return saved;
+  }
+
+  /// After the links are again as they were.
+  void restore(const saved_path& saved) {
+    for (std::size_t i = 0; i < saved.nodes.size(); ++i) {
+      const index_t k = saved.nodes[i];
+      std::copy_n(saved.statistics[static_cast<index_t>(i)], model_.width(), statistics_[k]);
+      size_[at(k)] = saved.size[i];
+      log_h_[at(k)] = saved.log_h[i];
+      log_t_[at(k)] = saved.log_t[i];
+    }
   }
 
   /// All nodes, children before parents; in which order else depends on the links alone.
