@@ -69,7 +69,7 @@ def learn(
     collapse: bool = False,
     max_rows: int = 2000,
     max_rounds: int = 6,
-    max_regrafts: int = 200,
+    max_regrafts: int = 2000,
     random_state: int = 0,
     n_threads: int | None = None,
     max_memory: float | str | None = None,
