@@ -90,7 +90,7 @@ template <class Good>
     case cell::code:
       return all_cells(row, [](double x) {
         constexpr double many = 1073741824.0;
-        const double small = (x >= 0.0) & (x < many) ? x : 0.5;
+        const double small = ((x >= 0.0) & (x < many)) ? x : 0.5;
         return small == static_cast<double>(static_cast<std::int32_t>(small));
       });
   }
