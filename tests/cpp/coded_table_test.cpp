@@ -224,12 +224,12 @@ TEST_CASE("row bounds: no sum is above its bound, of clusters and of rows, rows 
         for (std::size_t e = 0; e < n * n; ++e) pairs.push_back(random.normal());
       }
       const auto terms = coded.pairs_of_codes(pairs);
-      rows.tabulate_pairs(coded, pairs, {}, 0.0);
+      rows.tabulate_pairs(pairs, 0.0);
       REQUIRE(rows.has_pairs());
       bhclust::detail::bound_table bounds;
       for (int pruning = 0; pruning < 3; ++pruning) {
         const auto gains = distinct_terms(coded, X.columns(), random);
-        rows.fill(coded, gains, {}, 0.0, bounds);
+        rows.fill(gains, 0.0, bounds);
         check_bounds(coded, gains, rows, bounds);
         gain_table of_row;
         for (index_t s = 0; s < coded.size(); s += 7) {

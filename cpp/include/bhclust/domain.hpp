@@ -6,6 +6,8 @@
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
+#include <cmath>
+#include <cstdint>
 #include <sstream>
 #include <string>
 
@@ -66,14 +68,33 @@ namespace detail {
   return false;
 }
 
-/// Whether every stored cell is 0 or 1; without a branch a cell, so that the compiler makes vectors
+/// Whether all stored cells are good; without a branch a cell, so that the compiler makes vectors
 /// of the loop.
-[[nodiscard]] inline bool all_bits(const row_view& row) noexcept {
-  index_t bits = 0;
-  for (index_t k = 0; k < row.stored(); ++k) {
-    bits += static_cast<index_t>(row.value(k) == 0.0) | static_cast<index_t>(row.value(k) == 1.0);
+template <class Good>
+[[nodiscard]] bool all_cells(const row_view& row, const Good& good) noexcept {
+  index_t count = 0;
+  for (index_t k = 0; k < row.stored(); ++k) count += static_cast<index_t>(good(row.value(k)));
+  return count == row.stored();
+}
+
+/// Whether all stored cells are what most are that a family takes: small ones, none missing.
+[[nodiscard]] inline bool plainly_good(cell kind, const row_view& row) noexcept {
+  switch (kind) {
+    case cell::real:
+      return all_cells(row, [](double x) { return std::fabs(x) < 1e150; });
+    case cell::positive:
+      return all_cells(row, [](double x) { return (x > 0.0) & (x < 1e300); });
+    case cell::bit:
+      return all_cells(row, [](double x) { return (x == 0.0) | (x == 1.0); });
+    case cell::count:
+    case cell::code:
+      return all_cells(row, [](double x) {
+        constexpr double many = 1073741824.0;
+        const double small = ((x >= 0.0) & (x < many)) ? x : 0.5;
+        return small == static_cast<double>(static_cast<std::int32_t>(small));
+      });
   }
-  return bits == row.stored();
+  return false;
 }
 
 [[nodiscard]] inline const char* wanted(cell kind) noexcept {
@@ -147,7 +168,7 @@ inline void check_table(const table_view& X, const domain& d, const std::string&
     const row_view row = X.row(i);
     pace(2 * row.stored());
     if (row.sparse()) detail::check_row_layout(row, i);
-    if (d.cells == cell::bit && detail::all_bits(row)) continue;
+    if (detail::plainly_good(d.cells, row)) continue;
     for (index_t k = 0; k < row.stored(); ++k) {
       const double x = row.value(k);
       const bool good = is_missing(x) ? d.missing && !row.sparse() : detail::holds(d.cells, x);

@@ -64,10 +64,22 @@ class log_d_rule {
     size_term_.push_back(0.0);
     for (index_t m = 1; m <= known; ++m) size_term_.push_back(log_alpha_ - log_factorial(m));
     for (std::size_t c = 0; c < size_.size(); ++c) bias_[c] += log_factorial(size_[c]);
+    const auto larger = std::find_if(size_.begin(), size_.end(), [](index_t m) { return m != 1; });
+    single_rows_ = larger - size_.begin();
   }
 
   [[nodiscard]] double cost(index_t a, index_t b, double gain) const noexcept {
     return offset(a, b) - gain;
+  }
+  /// The costs of slots from begin on in place of their gains.
+  void costs_of(index_t a, index_t begin, index_t count, double* gains) const noexcept {
+    const double own = bias_[at(a)];
+    const double term = size_term(size_[at(a)] + 1);
+    const double* bias = bias_.data() + begin;
+    const index_t rows = std::clamp(single_rows_ - begin, index_t{0}, count);
+    // where a row was retired its bias, which is infinite, is all that matters
+    for (index_t i = 0; i < rows; ++i) gains[i] = ((own + bias[i]) + term) - gains[i];
+    for (index_t i = rows; i < count; ++i) gains[i] = cost(a, begin + i, gains[i]);
   }
   /// What the gain is taken from.
   [[nodiscard]] double offset(index_t a, index_t b) const noexcept {
@@ -91,6 +103,7 @@ class log_d_rule {
   void keep(const std::vector<index_t>& slots) {
     keep_entries(bias_, slots);
     keep_entries(size_, slots);
+    single_rows_ = std::lower_bound(slots.begin(), slots.end(), single_rows_) - slots.begin();
   }
   [[nodiscard]] static bool goes_on(double) noexcept { return true; }
 
@@ -115,7 +128,8 @@ class log_d_rule {
   std::vector<double> size_term_;  ///< log α - lnΓ(m) at m
   std::vector<double> bias_;
   std::vector<index_t> size_;
-  index_t retired_ = 0;  ///< rows of the clusters whose union comes next
+  index_t single_rows_ = 0;  ///< the first so many slots are rows that stand for themselves
+  index_t retired_ = 0;      ///< rows of the clusters whose union comes next
 };
 
 /// Rows that equal others of the table, set by set, in the order of their first rows.

@@ -29,6 +29,11 @@ using rule_offset_t =
     decltype(std::declval<const Rule&>().offset(std::declval<index_t>(), std::declval<index_t>()));
 
 template <class Rule>
+using rule_costs_t = decltype(std::declval<const Rule&>().costs_of(
+    std::declval<index_t>(), std::declval<index_t>(), std::declval<index_t>(),
+    std::declval<double*>()));
+
+template <class Rule>
 using rule_same_offsets_t = std::enable_if_t<Rule::same_offsets>;
 
 /// The costs of pairs with slot a, as searches take them.
@@ -44,6 +49,10 @@ struct costs_from {
   [[nodiscard]] double offset(index_t b) const {
     return rule.offset(a, b);
   }
+  template <class R = Rule, class = rule_costs_t<R>>
+  void of_gains(index_t begin, index_t count, double* gains) const {
+    rule.costs_of(a, begin, count, gains);
+  }
   template <class R = Rule, class = rule_offset_t<R>>
   [[nodiscard]] double row_offset() const {
     return rule.row_offset(a);
@@ -58,6 +67,8 @@ struct costs_from {
 ///     double cost(index_t a, index_t b, double gain) const   // +inf when b was retired
 ///     double offset(index_t a, index_t b) const       // optional, with the next, for stores
 ///     double row_offset(index_t a) const              // that search: see cost_offsets
+///     void costs_of(index_t a, index_t begin, index_t count, double* gains) const  // optional:
+///                                                     // those of slots from begin on, in place
 ///     static constexpr bool same_offsets              // [false]
 ///     void retire(index_t slot)
 ///     void append(double cost, index_t size)          // the new youngest slot

@@ -161,6 +161,20 @@ template <class Store>
   return *std::min_element(least, least + width);
 }
 
+/// The place of the earliest of the least values; -1 where none is below +inf.
+[[nodiscard]] inline index_t earliest_minimum(const double* values, index_t count) noexcept {
+  constexpr index_t step = 128;
+  double least = std::numeric_limits<double>::infinity();
+  index_t from = -1;
+  for (index_t i = 0; i < count; i += step) {
+    const double here = minimum(values + i, std::min(step, count - i));
+    if (!(here < least)) continue;
+    least = here;
+    from = i;
+  }
+  return from < 0 ? -1 : std::find(values + from, values + count, least) - values;
+}
+
 /// The statistics of many clusters, one after another.
 class statistics_block {
  public:

@@ -149,7 +149,7 @@ class independent_store {
   }
 
   void end_fill(query& q) const {
-    if (bounds_.usable()) bounds_.fill(rows(), q.gains, tilt_, slope(q.gains), q.bounds);
+    if (bounds_.usable()) bounds_.fill(q.gains, slope(q.gains), q.bounds);
     if (!bounds_.usable() || rows().sparse()) rows().end_fill(q.gains);
   }
 
@@ -189,6 +189,7 @@ class independent_store {
   void tilt_of_columns() {
     if constexpr (totalled<Column>::value) {
       for (index_t j = 0; j < model_.columns(); ++j) tilt_.push_back(model_.column(j).sign);
+      if (bounds_.usable()) bounds_.set_tilt(rows(), tilt_);
     }
   }
   [[nodiscard]] double slope(const gain_table& gains) const {
@@ -204,7 +205,7 @@ class independent_store {
   void tabulate_row_pairs() {
     if (rows().sparse() || terms_.pairs().empty()) return;
     if (bounds_.usable()) {
-      bounds_.tabulate_pairs(rows(), terms_.pairs(), tilt_, slope_of_rows());
+      bounds_.tabulate_pairs(terms_.pairs(), slope_of_rows());
       if (!bounds_.has_pairs()) return;
     }
     row_pairs_ = rows().pairs_of_codes(terms_.pairs());

@@ -25,6 +25,9 @@ struct neighbour {
 template <class Cost>
 using cost_offset_t = decltype(std::declval<const Cost&>().row_offset());
 template <class Cost>
+using costs_of_gains_t =
+    decltype(std::declval<const Cost&>().of_gains(index_t{}, index_t{}, std::declval<double*>()));
+template <class Cost>
 using same_offsets_t = std::enable_if_t<Cost::same_offsets>;
 
 /// Clusters in order of age (slots ascending = node ids ascending). `Store` is a cluster store.
@@ -96,7 +99,8 @@ class live_clusters {
   }
 
   /// The cheapest of the slots [0, end) for the node, the earliest slot of equals. `cost(slot,
-  /// gain)` turns a gain into a cost; +inf passes the slot over. Stores that search need
+  /// gain)` turns a gain into a cost; +inf passes the slot over; optional `cost.of_gains(begin,
+  /// count, gains)` does so with those of slots from begin on. Stores that search need
   /// `cost.offset(slot)` and `cost.row_offset()` too, and are told by `Cost::same_offsets` that
   /// these are all there are (see cost_offsets). Threads share long searches.
   /// Slots that cost `below` or more may be passed over.
@@ -218,10 +222,13 @@ class live_clusters {
     double* costs = gains.data();
     const index_t count = end - begin;
     store_.row(query, begin, end, costs);
-    for (index_t i = 0; i < count; ++i) costs[i] = cost(begin + i, costs[i]);
-    const double least = minimum(costs, count);
-    if (!(least < std::numeric_limits<double>::infinity())) return {};
-    return {least, node(begin + (std::find(costs, costs + count, least) - costs))};
+    if constexpr (has<costs_of_gains_t, Cost>) {
+      cost.of_gains(begin, count, costs);
+    } else {
+      for (index_t i = 0; i < count; ++i) costs[i] = cost(begin + i, costs[i]);
+    }
+    const index_t best = earliest_minimum(costs, count);
+    return best < 0 ? neighbour{} : neighbour{costs[best], node(begin + best)};
   }
 
   template <class Cost>

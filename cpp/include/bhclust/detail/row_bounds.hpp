@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -19,6 +20,7 @@ namespace bhclust::detail {
 /// What row_bounds makes of a gain_table. sum of a row <= top - step (penalty of the row - 1), the
 /// one for the rounding of the sum.
 struct bound_table {
+  std::vector<double> tilted;        ///< the terms as row_bounds tilts them
   std::vector<double> below;         ///< of each class: how far it lies below its column's largest
   std::vector<std::uint16_t> parts;  ///< the same in 256ths of a step
   std::vector<index_t> place;        ///< of a row: where its levels' parts begin
@@ -50,19 +52,31 @@ class row_bounds {
   /// Tables of very many columns, or of columns of very many levels, are left to the exact sums.
   [[nodiscard]] bool usable() const noexcept { return groups_ > 0 && groups_ <= most_groups; }
 
-  /// Fills `bounds` from gains.of_level; `tilt[j] * slope` times a level is added to its term,
-  /// which must not change any row's sum. An empty tilt is none.
-  void fill(const coded_table& rows, const gain_table& gains, const std::vector<double>& tilt,
-            double slope, bound_table& bounds) const {
+  /// From now on `tilt[j]` times a slope and a level of column j are added to the level's term.
+  /// This must not change any row's sum.
+  void set_tilt(const coded_table& rows, const std::vector<double>& tilt) {
+    for (std::size_t j = 0; j < tilt.size(); ++j) {
+      for (const double level : rows.levels(static_cast<index_t>(j)))
+        tilt_.push_back(tilt[j] * level);
+    }
+  }
+
+  /// Fills `bounds` from gains.of_level.
+  void fill(const gain_table& gains, double slope, bound_table& bounds) const {
+    const double* term = gains.of_level.data();
+    if (!tilt_.empty()) {
+      bounds.tilted.resize(tilt_.size());
+      tilt_terms(0, tilt_.size(), term, slope, bounds.tilted.data());
+      term = bounds.tilted.data();
+    }
     bounds.below.resize(class_start_.size());
+    take_largest(0, columns(), term, bounds.below.data());
     scale of_all;
     bounds.top = 0.0;
     for (index_t g = 0; g < groups_; ++g) {
       double range = 0.0;
       for_each_column(g, [&](index_t j) {
-        const double* term = gains.of_level.data() + level_start_[at(j)];
-        const auto seen =
-            take_largest(rows, j, term, tilt, slope, bounds.below.data() + class_begin_[at(j)]);
+        const auto seen = measure_down(j, bounds.below.data());
         bounds.top += seen.most;
         range += seen.most - seen.least;
         of_all.size += std::fabs(seen.most) + std::fabs(seen.least);
@@ -77,11 +91,12 @@ class row_bounds {
 
   /// Makes fill_pairs ready for queries that are rows. `level_pairs` has column by column, level by
   /// level, the terms of all levels; the tilt's slope is one for all.
-  void tabulate_pairs(const coded_table& rows, const std::vector<double>& level_pairs,
-                      const std::vector<double>& tilt, double slope) {
+  void tabulate_pairs(const std::vector<double>& level_pairs, double slope) {
     place_pairs();
     std::vector<double> below(at(pair_place_.back()));
     pair_most_.resize(at(level_start_.back()));
+    std::vector<double> term(pair_most_.size());
+    std::vector<double> of_class(class_start_.size());
     scale of_all;
     const double* pairs = level_pairs.data();
     for (index_t g = 0; g < groups_; ++g) {
@@ -89,10 +104,15 @@ class row_bounds {
       for_each_column(g, [&](index_t j) {
         double widest = 0.0;
         double largest_size = 0.0;
-        const index_t n = level_start_[at(j) + 1] - level_start_[at(j)];
-        for (index_t v = level_start_[at(j)]; v < level_start_[at(j) + 1]; ++v, pairs += n) {
-          const auto seen =
-              take_largest(rows, j, pairs, tilt, slope, below.data() + pair_place_[at(v)]);
+        const index_t first = level_start_[at(j)];
+        const index_t n = level_start_[at(j) + 1] - first;
+        for (index_t v = first; v < first + n; ++v, pairs += n) {
+          std::copy_n(pairs, n, term.begin() + first);
+          if (!tilt_.empty()) tilt_terms(at(first), at(first + n), term.data(), slope, term.data());
+          take_largest(j, j + 1, term.data(), of_class.data());
+          const auto seen = measure_down(j, of_class.data());
+          std::copy_n(of_class.begin() + class_begin_[at(j)], classes(j),
+                      below.begin() + pair_place_[at(v)]);
           pair_most_[at(v)] = seen.most;
           widest = std::fmax(widest, seen.most - seen.least);
           largest_size = std::fmax(largest_size, std::fabs(seen.most) + std::fabs(seen.least));
@@ -203,6 +223,23 @@ class row_bounds {
              rows.size(), class_.data() + level_start_[at(j)]);
     }
     class_begin_.push_back(static_cast<index_t>(class_start_.size()));
+    list_levels();
+  }
+
+  void list_levels() {
+    first_level_.reserve(class_start_.size());
+    for (index_t j = 0; j + 1 < static_cast<index_t>(class_begin_.size()); ++j) {
+      const index_t* start = class_start_.data() + class_begin_[at(j)];
+      const index_t classes = class_begin_[at(j) + 1] - class_begin_[at(j)] - 1;
+      further_begin_.push_back(static_cast<index_t>(further_.size()));
+      for (index_t k = 0; k < classes; ++k) {
+        first_level_.push_back(level_start_[at(j)] + start[k]);
+        for (index_t v = start[k] + 1; v < start[k + 1]; ++v)
+          further_.emplace_back(level_start_[at(j)] + v, class_begin_[at(j)] + k);
+      }
+      first_level_.push_back(level_start_[at(j)]);  // any: of no class
+    }
+    further_begin_.push_back(static_cast<index_t>(further_.size()));
   }
 
   /// Classes of neighbouring levels, at most 16, none of fewer than a 64th of the rows if it can be
@@ -297,37 +334,42 @@ class row_bounds {
     }
   }
 
-  /// How far a column's classes, each its largest term, lie below their largest; what is no number
-  /// lies as far as can be told.
-  extremes take_largest(const coded_table& rows, index_t j, const double* term,
-                        const std::vector<double>& tilt, double slope, double* below) const {
-    const std::uint8_t* of = class_.data() + level_start_[at(j)];
-    const index_t levels = level_start_[at(j) + 1] - level_start_[at(j)];
-    if (tilt.empty())
-      return take_largest(of, levels, classes(j), [=](index_t v) { return term[v]; }, below);
-    const double* level = rows.levels(j).data();
-    const double factor = tilt[at(j)] * slope;
-    return take_largest(
-        of, levels, classes(j), [=](index_t v) { return term[v] + factor * level[v]; }, below);
+  void tilt_terms(std::size_t begin, std::size_t end, const double* term, double slope,
+                  double* out) const noexcept {
+    const double* tilt = tilt_.data();
+    for (std::size_t v = begin; v < end; ++v) out[v] = term[v] + slope * tilt[v];
   }
 
-  template <class Term>
-  static extremes take_largest(const std::uint8_t* of, index_t levels, index_t classes,
-                               const Term& term, double* below) noexcept {
+  /// The largest term of each class of the columns [begin, end), -inf if none is a number.
+  void take_largest(index_t begin, index_t end, const double* term, double* of_class) const {
     constexpr double infinite = std::numeric_limits<double>::infinity();
-    for (index_t k = 0; k < classes; ++k) below[k] = -infinite;
-    for (index_t v = 0; v < levels; ++v) {
-      const double here = term(v);
-      double& most = below[of[v]];
-      most = here > most ? here : most;
+    const index_t* first = first_level_.data();
+    for (index_t c = class_begin_[at(begin)]; c < class_begin_[at(end)]; ++c) {
+      of_class[c] = larger(term[first[c]], -infinite);
     }
+    for (index_t i = further_begin_[at(begin)]; i < further_begin_[at(end)]; ++i) {
+      const auto [level, c] = further_[at(i)];
+      of_class[c] = larger(term[level], of_class[c]);
+    }
+  }
+
+  /// From the largest terms of a column's classes to how far they lie below their largest; what is
+  /// no number lies as far as can be told.
+  extremes measure_down(index_t j, double* of_class) const noexcept {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
     extremes seen{-infinite, infinite};
-    for (index_t k = 0; k < classes; ++k) {
-      seen.most = below[k] > seen.most ? below[k] : seen.most;
-      seen.least = below[k] < seen.least ? below[k] : seen.least;
+    const index_t last = class_begin_[at(j) + 1] - 1;
+    for (index_t c = class_begin_[at(j)]; c < last; ++c) {
+      seen.most = larger(of_class[c], seen.most);
+      seen.least = of_class[c] < seen.least ? of_class[c] : seen.least;
     }
-    for (index_t k = 0; k < classes; ++k) below[k] = seen.most - below[k];
+    for (index_t c = class_begin_[at(j)]; c < last; ++c) of_class[c] = seen.most - of_class[c];
+    of_class[last] = 0.0;  // no class, the end of the column's
     return seen;
+  }
+  /// The second where the first is no number.
+  [[nodiscard]] static double larger(double first, double second) noexcept {
+    return first > second ? first : second;
   }
 
   /// Rounded down.
@@ -370,10 +412,14 @@ class row_bounds {
                 std::uint8_t{0});  // fills up to even
   }
 
-  std::vector<index_t> level_start_;     ///< of each column
-  std::vector<std::uint8_t> class_;      ///< of each level
-  std::vector<index_t> class_begin_;     ///< of each column, in class_start_
-  std::vector<index_t> class_start_;     ///< the first level of each class, and the end
+  std::vector<index_t> level_start_;  ///< of each column
+  std::vector<std::uint8_t> class_;   ///< of each level
+  std::vector<index_t> class_begin_;  ///< of each column, in class_start_
+  std::vector<index_t> class_start_;  ///< the first level of each class, and the end
+  std::vector<index_t> first_level_;  ///< of each class, counted through all columns
+  std::vector<std::pair<index_t, index_t>> further_;  ///< other levels, and the class of each
+  std::vector<index_t> further_begin_;                ///< of each column
+  std::vector<double> tilt_;                          ///< of each level; empty: none
   std::vector<index_t> group_, factor_;  ///< of each column: its group, its radix there
   std::vector<index_t> group_column_;    ///< the first column of each group
   index_t groups_ = 0;

@@ -378,7 +378,10 @@ inline void fetch_early(const void* from, index_t doubles) noexcept {
   constexpr index_t most = 4 * line;  // the rest follows by itself
   const index_t bytes = doubles * static_cast<index_t>(sizeof(double));
   const char* first = static_cast<const char*>(from);
-  for (index_t i = 0; i < (bytes < most ? bytes : most); i += line) __builtin_prefetch(first + i);
+  const index_t ahead = bytes < most ? bytes : most;
+  for (index_t i = 0; i < ahead; i += line) __builtin_prefetch(first + i);
+  // what does not begin with a line ends in one more
+  if (doubles > 1) __builtin_prefetch(first + ahead - 1);
 #else
   static_cast<void>(from);
   static_cast<void>(doubles);

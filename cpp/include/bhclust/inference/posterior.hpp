@@ -16,6 +16,7 @@
 #include <bhclust/tree.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -162,22 +163,21 @@ class merges_at_once {
   }
 };
 
-/// log_tree and log_odds of all nodes, from log_marginal.
+/// log_tree and log_odds of all nodes, for which there is room, from log_marginal.
 class climb {
  public:
   climb(const tree& t, tree_posterior& p)
-      : tree_(t), p_(p), log_gamma_of_(p.n_rows(t)), log_alpha_(std::log(p.alpha)) {
-    resize_at_random(p.log_tree, at(t.nodes()));
-    resize_at_random(p.log_odds, at(t.nodes()));
-  }
+      : tree_(t), p_(p), log_gamma_of_(p.n_rows(t)), log_alpha_(std::log(p.alpha)) {}
 
-  void run(thread_team& team) {
+  void leaves(thread_team& team) {
     in_parts(team, 0, tree_.leaves(), [&](index_t begin, index_t end) {
       for (index_t k = begin; k < end; ++k) {
         p_.log_tree[at(k)] = together(k);
         p_.log_odds[at(k)] = infinity;
       }
     });
+  }
+  void merges() {
     pacer pace;
     for (index_t k = tree_.leaves(); k < tree_.nodes();) {
       pace(lanes::count * a_node_of_work);
@@ -231,10 +231,12 @@ class climb {
 /// above it are split.
 class descent {
  public:
-  descent(const tree& t, tree_posterior& p) : tree_(t), p_(p) {
-    resize_at_random(above_, at(t.merges()));
-    resize_at_random(p.omega, at(t.nodes()));
-    resize_at_random(p.height, at(t.nodes()));
+  descent(const tree& t, tree_posterior& p) : tree_(t), p_(p) {}
+
+  void make_room() {
+    resize_at_random(above_, at(tree_.merges()));
+    resize_at_random(p_.omega, at(tree_.nodes()));
+    resize_at_random(p_.height, at(tree_.nodes()));
   }
 
   void run(thread_team& team) {
@@ -355,6 +357,38 @@ class marginal_visitor {
   std::vector<double>* out_;
 };
 
+/// Room for what walk and climb write. A page of memory takes its time to be had for the first
+/// time, so threads share that.
+inline void make_room(const tree& t, tree_posterior& p, thread_team& team) {
+  const std::array<std::vector<double>*, 3> columns = {&p.log_marginal, &p.log_tree, &p.log_odds};
+  team.run(
+      3,
+      [&](int, index_t c) {
+        resize_at_random(*columns[static_cast<std::size_t>(c)],
+                         static_cast<std::size_t>(t.nodes()));
+      },
+      [] { pulse(); });
+}
+
+/// Fills all that follows from log_marginal. Merges wait for each other on the way up, while
+/// another thread makes room for the way down.
+inline void climb_and_descend(const tree& t, tree_posterior& p, thread_team& team) {
+  climb up(t, p);
+  descent down(t, p);
+  up.leaves(team);
+  team.run(
+      2,
+      [&](int, index_t c) {
+        if (c == 0) {
+          up.merges();
+        } else {
+          down.make_room();
+        }
+      },
+      [] { pulse(); });
+  down.run(team);
+}
+
 inline void require_leaves(const tree& t, index_t rows) {
   require(t.leaves() == rows, [&] {
     return "the tree has " + std::to_string(t.leaves()) + " leaves and X has " +
@@ -376,14 +410,13 @@ template <class Family>
   detail::require_leaves(t, X.rows());
   tree_posterior p;
   p.alpha = options.alpha;
-  detail::resize_at_random(p.log_marginal, static_cast<std::size_t>(t.nodes()));
   detail::thread_team team(options.n_threads);
+  detail::make_room(t, p, team);
   auto visitors = detail::walk_statistics<1>(
       t, X, model, team, progress, [&] { return detail::marginal_visitor(model, p.log_marginal); });
   for (auto& visitor : visitors) visitor.finish();
   p.rows = detail::rows_of_nodes(t, X);
-  detail::climb(t, p).run(team);
-  detail::descent(t, p).run(team);
+  detail::climb_and_descend(t, p, team);
   for (const index_t root : t.roots())
     p.log_evidence_bound += p.log_tree[static_cast<std::size_t>(root)];
   p.log_evidence_bound -= detail::log_gamma_ratio(p.alpha, static_cast<double>(p.n_rows(t)));
