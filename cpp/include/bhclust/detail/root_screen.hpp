@@ -9,6 +9,7 @@
 #include <bhclust/types.hpp>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -39,7 +40,8 @@ class root_screen {
   static constexpr index_t point = 4;
   [[nodiscard]] static const double* point_of(const query& q) noexcept { return q.root.data(); }
 
-  root_screen(const Model& model, const table_view&) : model_(model), about_(nearly_in_single()) {}
+  root_screen(Model model, const table_view&)
+      : model_(std::move(model)), about_(nearly_in_single()) {}
 
   /// Tables in which every column of a cluster has the same weight, in ordinary range, and not so
   /// sparse that clusters' statistics are much larger than their rows.
