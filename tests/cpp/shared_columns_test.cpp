@@ -4,7 +4,9 @@
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/detail/clusters_of_columns.hpp>
 #include <bhclust/detail/shared_columns_store.hpp>
+#include <bhclust/detail/sparse_poisson_store.hpp>
 #include <bhclust/family/multinomial_dirichlet.hpp>
+#include <bhclust/family/poisson_gamma.hpp>
 
 #include <doctest/doctest.h>
 
@@ -15,6 +17,7 @@
 using namespace testkit;
 namespace detail = bhclust::detail;
 using bhclust::MultinomialDirichlet;
+using bhclust::PoissonGamma;
 
 namespace {
 
@@ -33,17 +36,26 @@ table sparse_table(random_source& random, index_t n, index_t d, index_t most) {
       row[topic + random.below(d / 4)] += static_cast<double>(1 + random.below(count));
     }
   }
-  return table(cells, d).as_sparse();
+  constexpr index_t few_zeros = 50;
+  return table(cells, d).as_sparse(few_zeros);
 }
 
-using model_type = bhclust::independent<detail::dirichlet_column>;
-using store_type = detail::shared_columns_store<model_type>;
+using multinomial_store =
+    detail::shared_columns_store<bhclust::independent<detail::dirichlet_column>>;
+using poisson_model = bhclust::independent<detail::poisson_gamma_column>;
+using poisson_store = detail::sparse_poisson_store<poisson_model>;
 
-store_type store_of(const MultinomialDirichlet& family, const table& X) {
+multinomial_store store_of(const MultinomialDirichlet& family, const table& X) {
   const detail::multinomial_model model = family.bind(X.columns());
   const detail::table_with_totals counts(X.view());
-  REQUIRE(store_type::takes(model.augmented(), counts.view()));
+  REQUIRE(multinomial_store::takes(model.augmented(), counts.view()));
   return {model.augmented(), counts.view()};
+}
+
+poisson_store store_of(const PoissonGamma& family, const table& X) {
+  const poisson_model model = family.bind(X.columns());
+  REQUIRE(poisson_store::takes(model, X.view()));
+  return {model, X.view()};
 }
 
 /// The members of the slots, as the store merges, retires and drops them.
@@ -52,14 +64,15 @@ struct clusters {
   std::vector<double> offset;
 };
 
-double log_marginal(const detail::multinomial_model& model, const table& X,
-                    const std::vector<index_t>& rows) {
+template <class Model>
+double log_marginal(const Model& model, const table& X, const std::vector<index_t>& rows) {
   std::vector<double> t(at(model.width()), 0.0);
   for (const index_t i : rows) model.observe(X.view().row(i), t.data());
   return model.log_marginal(t.data());
 }
 
-double gain_of(const detail::multinomial_model& model, const table& X, std::vector<index_t> a,
+template <class Model>
+double gain_of(const Model& model, const table& X, std::vector<index_t> a,
                const std::vector<index_t>& b) {
   const double apart = log_marginal(model, X, a) + log_marginal(model, X, b);
   a.insert(a.end(), b.begin(), b.end());
@@ -67,9 +80,9 @@ double gain_of(const detail::multinomial_model& model, const table& X, std::vect
 }
 
 /// A search among [begin, end) finds the cheapest by all gains, and the earliest of equals.
-void check_search(const store_type& store, const clusters& all, index_t of, index_t begin,
-                  index_t end) {
-  store_type::query q;
+template <class Store>
+void check_search(const Store& store, const clusters& all, index_t of, index_t begin, index_t end) {
+  typename Store::query q;
   store.load(q, of);
   std::vector<double> gains(at(end - begin));
   store.row(q, begin, end, gains.data());
@@ -84,10 +97,11 @@ void check_search(const store_type& store, const clusters& all, index_t of, inde
   CHECK(found.cost == wanted.cost);
 }
 
-void check_gains(const store_type& store, const clusters& all, const table& X,
-                 const MultinomialDirichlet& family, index_t of) {
-  const detail::multinomial_model model = family.bind(X.columns());
-  store_type::query q;
+template <class Store, class Family>
+void check_gains(const Store& store, const clusters& all, const table& X, const Family& family,
+                 index_t of) {
+  const auto model = family.bind(X.columns());
+  typename Store::query q;
   store.load(q, of);
   std::vector<double> gains(at(store.slots()));
   store.row(q, 0, store.slots(), gains.data());
@@ -102,7 +116,8 @@ void check_gains(const store_type& store, const clusters& all, const table& X,
 }
 
 /// Two live slots become one; offsets of clusters differ.
-void merge_two(random_source& random, store_type& store, clusters& all) {
+template <class Store>
+void merge_two(random_source& random, Store& store, clusters& all) {
   std::vector<index_t> live;
   for (index_t s = 0; s < store.slots(); ++s) {
     if (all.offset[at(s)] < infinite) live.push_back(s);
@@ -123,7 +138,8 @@ void merge_two(random_source& random, store_type& store, clusters& all) {
   }
 }
 
-void drop_dead(store_type& store, clusters& all) {
+template <class Store>
+void drop_dead(Store& store, clusters& all) {
   std::vector<index_t> kept;
   for (index_t s = 0; s < store.slots(); ++s) {
     if (all.offset[at(s)] < infinite) kept.push_back(s);
@@ -135,29 +151,67 @@ void drop_dead(store_type& store, clusters& all) {
   all.members = std::move(left.members);
 }
 
+template <class Family>
+void check_searches(random_source& random, const table& X, const Family& family) {
+  auto store = store_of(family, X);
+  clusters all;
+  for (index_t i = 0; i < X.rows(); ++i) all.members.push_back({i});
+  all.offset.assign(at(X.rows()), 0.0);
+  for (int round = 0; round < 58; ++round) {
+    merge_two(random, store, all);
+    if (round % 9 == 8) drop_dead(store, all);
+    for (int asked = 0; asked < 4; ++asked) {
+      const index_t of = random.below(store.slots());
+      if (all.offset[at(of)] == infinite) continue;
+      const index_t begin = asked % 2 == 0 ? 0 : random.below(store.slots());
+      check_search(store, all, of, begin, store.slots());
+    }
+    if (round % 10 == 0) check_gains(store, all, X, family, store.slots() - 1);
+  }
+}
+
+template <class Family>
+void check_tree(const table& X, const Family& family) {
+  const auto model = bhclust::bind(family, X.view());
+  using plain_store =
+      detail::cluster_store<std::decay_t<decltype(model.base())>, detail::evidence_score>;
+  detail::thread_team team(1);
+  detail::progress_meter progress({}, 2 * X.rows() - 1);
+  detail::agglomeration<plain_store, detail::log_d_rule> plain(plain_store(model.base(), X.view()),
+                                                               detail::log_d_rule(X.rows(), 1.0),
+                                                               X.rows(), team, progress);
+  const auto wanted = plain.run();
+  const auto one = greedy_bhc(X.view(), family, {1.0, 1, {}});
+  const auto three = greedy_bhc(X.view(), family, {1.0, 3, {}});
+  CHECK(one.children() == three.children());
+  CHECK(one.cost() == three.cost());
+  // rows that tie may be told apart by the last bit of other sums: costs, then, not children
+  for (index_t k = 0; k < wanted.merges(); ++k) {
+    const double cost = wanted.cost()[at(k)];
+    CHECK(std::fabs(one.cost()[at(k)] - cost) < 1e-9 * (std::fabs(cost) + 1.0));
+  }
+}
+
+/// Rates that differ from column to column by orders of magnitude.
+PoissonGamma wild_rates(random_source& random, index_t columns) {
+  std::vector<double> shapes, rates;
+  for (index_t j = 0; j < columns; ++j) {
+    shapes.push_back(std::exp(random.normal()));
+    rates.push_back(std::exp(4.0 * random.normal()));
+  }
+  return {shapes, rates};
+}
+
 }  // namespace
 
 TEST_CASE("shared columns: searches find the cheapest of all, whatever was merged and dropped") {
   random_source random(4);
   for (const index_t most : {3, 40, 20000}) {  // of which the last is beyond the functions' tables
     const table X = sparse_table(random, 60, 120, most);
-    const auto family =
-        most == 40 ? MultinomialDirichlet{} : MultinomialDirichlet::from_data(X.view());
-    auto store = store_of(family, X);
-    clusters all;
-    for (index_t i = 0; i < X.rows(); ++i) all.members.push_back({i});
-    all.offset.assign(at(X.rows()), 0.0);
-    for (int round = 0; round < 58; ++round) {
-      merge_two(random, store, all);
-      if (round % 9 == 8) drop_dead(store, all);
-      for (int asked = 0; asked < 4; ++asked) {
-        const index_t of = random.below(store.slots());
-        if (all.offset[at(of)] == infinite) continue;
-        const index_t begin = asked % 2 == 0 ? 0 : random.below(store.slots());
-        check_search(store, all, of, begin, store.slots());
-      }
-      if (round % 10 == 0) check_gains(store, all, X, family, store.slots() - 1);
-    }
+    check_searches(random, X,
+                   most == 40 ? MultinomialDirichlet{} : MultinomialDirichlet::from_data(X.view()));
+    check_searches(random, X, most == 40 ? PoissonGamma{} : PoissonGamma::from_data(X.view()));
+    check_searches(random, X, wild_rates(random, X.columns()));
   }
 }
 
@@ -165,25 +219,42 @@ TEST_CASE("shared columns: the tree of the plain store, for any number of thread
   random_source random(7);
   for (const index_t most : {2, 5000}) {
     const table X = sparse_table(random, 150, 200, most);
-    const auto family = MultinomialDirichlet::from_data(X.view());
-    const auto model = bhclust::bind(family, X.view());
-    using plain_store =
-        detail::cluster_store<std::decay_t<decltype(model.base())>, detail::evidence_score>;
-    detail::thread_team team(1);
-    detail::progress_meter progress({}, 2 * X.rows() - 1);
-    detail::agglomeration<plain_store, detail::log_d_rule> plain(
-        plain_store(model.base(), X.view()), detail::log_d_rule(X.rows(), 1.0), X.rows(), team,
-        progress);
-    const auto wanted = plain.run();
-    const auto one = greedy_bhc(X.view(), family, {1.0, 1, {}});
-    const auto three = greedy_bhc(X.view(), family, {1.0, 3, {}});
-    CHECK(one.children() == three.children());
-    CHECK(one.cost() == three.cost());
-    // rows that tie may be told apart by the last bit of other sums: costs, then, not children
-    for (index_t k = 0; k < wanted.merges(); ++k) {
-      const double cost = wanted.cost()[at(k)];
-      CHECK(std::fabs(one.cost()[at(k)] - cost) < 1e-9 * (std::fabs(cost) + 1.0));
+    check_tree(X, MultinomialDirichlet::from_data(X.view()));
+    check_tree(X, PoissonGamma::from_data(X.view()));
+    check_tree(X, wild_rates(random, X.columns()));
+  }
+}
+
+TEST_CASE("shared columns: sums of logarithms of rates are nearly right") {
+  random_source random(11);
+  for (const index_t rows : {2, 3, 50, 100000}) {
+    const std::vector<double> rates{1e-6, 0.03, 1.0, 7.5, 900.0, 1e9};
+    detail::rate_sums sums(rates, rows);
+    std::vector<detail::sparse_counts> of_rows;
+    for (int i = 0; i < 2; ++i) {
+      detail::sparse_counts row{{}, {1.0, 0.0}};
+      for (std::uint32_t j = 0; j < 6; ++j) {
+        const auto x = static_cast<double>(1 + random.below(1000));
+        if (random.chance(0.7)) row.cells.push_back({j, {x, 0.0}});
+      }
+      sums.add_row(row);
+      of_rows.push_back(std::move(row));
     }
+    sums.end_rows();
+    sums.merge(-1, -2);
+    const auto both = detail::united(of_rows[0], of_rows[1]);
+    const double counts = sums.counts_of(both);
+    CHECK(sums.rounding(1.0) < 1e-5);
+    for (index_t m = 2; m <= rows; m += 1 + m / 7) {
+      const auto n = static_cast<double>(m);
+      const double right = sums.exact(both, n);
+      const double about = sums.about_gain(sums.of(-1), 0, n, 0.0);
+      CHECK(std::fabs(about + right + sums.exact(of_rows[0], n)) <= sums.rounding(2.0 * counts));
+    }
+    CHECK(sums.log_marginal(of_rows[0], of_rows[1]) == doctest::Approx(-sums.exact(both, 2.0)));
+    CHECK(sums.gain(of_rows[0], of_rows[1]) ==
+          doctest::Approx(sums.exact(of_rows[0], 1.0) + sums.exact(of_rows[1], 1.0) -
+                          sums.exact(both, 2.0)));
   }
 }
 

@@ -29,6 +29,7 @@
 #include <bhclust/detail/independent_store.hpp>
 #include <bhclust/detail/root_screen.hpp>
 #include <bhclust/detail/screened_store.hpp>
+#include <bhclust/detail/store_or.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/types.hpp>
 
@@ -52,15 +53,28 @@ template <class Column>
 using smoothed_means_t = decltype(std::declval<const Column&>().smoothed_means(
     std::declval<const double*>(), std::declval<double*>()));
 
-/// Columns with smoothed means (root_screen.hpp) are searched by these.
+template <class Column>
+using sparse_store_t = typename Column::sparse_evidence_store;
+
+/// Some columns have a store of their own for sparse tables.
 template <class Column, class Score, class = void>
-struct store_of_columns {
+struct plain_store_of_columns {
   using type = independent_store<Column, Score>;
 };
 template <class Column, class Score>
+struct plain_store_of_columns<
+    Column, Score,
+    std::enable_if_t<has<sparse_store_t, Column> && Score::kind == score_kind::evidence>> {
+  using type = store_or<sparse_store_t<Column>, independent_store<Column, Score>, true>;
+};
+
+/// Columns with smoothed means (root_screen.hpp) are searched by these.
+template <class Column, class Score, class = void>
+struct store_of_columns : plain_store_of_columns<Column, Score> {};
+template <class Column, class Score>
 struct store_of_columns<Column, Score, std::void_t<smoothed_means_t<Column>>> {
   using type = store_of_screen<independent<Column>, root_screen<independent<Column>>, Score,
-                               independent_store<Column, Score>>;
+                               typename plain_store_of_columns<Column, Score>::type>;
 };
 
 template <class Column>

@@ -8,6 +8,7 @@
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -17,8 +18,8 @@ namespace bhclust::detail {
 /// Records numbered by slots but stored in panels of neighbours: when slots are dropped all are
 /// laid out anew in k-d order; what is appended meanwhile follows in order of age, which is local
 /// too where merges are. Each panel has a box about its points, its least weight, its largest
-/// rounding and its first slot. Few records stay in the order of slots: there panels spare less
-/// than they cost.
+/// rounding and its first slot. Few records stay in the order of slots, without boxes: there panels
+/// spare less than they cost.
 ///
 /// `fields` doubles a record, of which those from `point` on are coordinates, field 0 is the weight
 /// and field 1 the rounding.
@@ -27,12 +28,20 @@ class boxed_records {
   static constexpr index_t panel = 32;
   static constexpr index_t few = 8192;
 
-  boxed_records(index_t fields, index_t point)
-      : point_(point), records_(fields), boxes_(first + 2 * (fields - point)) {}
+  /// `sketched` records have their coordinates in single precision too.
+  boxed_records(index_t fields, index_t point, bool sketched)
+      : sketched_(sketched),
+        point_(point),
+        records_(fields),
+        boxes_(first + 2 * (fields - point)),
+        sketches_(fields - point) {}
 
   [[nodiscard]] index_t fields() const noexcept { return records_.fields(); }
   [[nodiscard]] index_t size() const noexcept { return records_.size(); }
   [[nodiscard]] const lane_table& records() const noexcept { return records_; }
+  /// Coordinates in single precision, by place; good while all are below 1e9.
+  [[nodiscard]] const lane_table_of<float>& sketches() const noexcept { return sketches_; }
+  [[nodiscard]] bool sketched() const noexcept { return sketched_; }
   [[nodiscard]] index_t panels() const noexcept { return boxes_.size(); }
   /// Box records: least weight, largest rounding, then low and high of each coordinate.
   [[nodiscard]] const lane_table& boxes() const noexcept { return boxes_; }
@@ -60,6 +69,7 @@ class boxed_records {
     const std::vector<index_t> old_place = std::move(place_);
     records_.reserve(static_cast<index_t>(kept.size()));
     boxes_ = lane_table(boxes_.fields());
+    sketches_ = lane_table_of<float>(sketches_.fields());
     slot_.clear();
     first_slot_.clear();
     place_.assign(kept.size(), 0);
@@ -80,6 +90,14 @@ class boxed_records {
   [[nodiscard]] index_t dimensions() const noexcept { return fields() - point_; }
 
   void store(const double* record, index_t slot) {
+    if (!in_order_) widen_box(record, slot);
+    records_.append(record);
+    slot_.push_back(slot);
+    if (sketched_) sketch(record + point_);
+  }
+
+  /// That of the panel which the next place is in.
+  void widen_box(const double* record, index_t slot) {
     const bool opens = size() % panel == 0;
     std::vector<double> box(at(boxes_.fields()));
     if (opens) {
@@ -103,8 +121,16 @@ class boxed_records {
     } else {
       boxes_.put(panels() - 1, box.data());
     }
-    records_.append(record);
-    slot_.push_back(slot);
+  }
+
+  void sketch(const double* point) {
+    constexpr double largest = 1e9;
+    std::vector<float> rounded(at(dimensions()));
+    for (index_t j = 0; j < dimensions(); ++j) {
+      sketched_ = sketched_ && std::fabs(point[j]) < largest;
+      rounded[at(j)] = sketched_ ? static_cast<float>(point[j]) : 0.0F;
+    }
+    sketches_.append(rounded.data());
   }
 
   [[nodiscard]] std::vector<double> points_of(const std::vector<index_t>& kept) const {
@@ -157,9 +183,11 @@ class boxed_records {
   }
 
   bool in_order_ = true;
+  bool sketched_;
   index_t point_;
   lane_table records_;  ///< by place
   lane_table boxes_;
+  lane_table_of<float> sketches_;
   std::vector<index_t> first_slot_;    ///< of each panel
   std::vector<index_t> slot_, place_;  ///< of each other
 };

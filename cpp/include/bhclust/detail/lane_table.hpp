@@ -10,41 +10,42 @@
 
 namespace bhclust::detail {
 
-/// Records of `fields` doubles in blocks of eight: field by field, eight neighbours side by side.
+/// Records of `fields` numbers in blocks of eight: field by field, eight neighbours side by side.
 /// The last block is filled up with zeros.
-class lane_table {
+template <class Real>
+class lane_table_of {
  public:
-  explicit lane_table(index_t fields) : fields_(fields) {}
+  explicit lane_table_of(index_t fields) : fields_(fields) {}
 
   [[nodiscard]] index_t size() const noexcept { return size_; }
   [[nodiscard]] index_t fields() const noexcept { return fields_; }
   /// Field f of the block's lanes begins at [8 f].
-  [[nodiscard]] const double* block(index_t b) const noexcept {
+  [[nodiscard]] const Real* block(index_t b) const noexcept {
     return values_.data() + b * lanes::count * fields_;
   }
 
   void reserve(index_t n) { values_.reserve(static_cast<std::size_t>((n + 7) / 8 * 8 * fields_)); }
 
-  void append(const double* record) {
+  void append(const Real* record) {
     if (size_ % lanes::count == 0) {
-      values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), 0.0);
+      values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), Real{});
     }
     put(size_++, record);
   }
 
-  void copy(index_t i, double* record) const noexcept {
-    const double* from = block(i / lanes::count) + i % lanes::count;
+  void copy(index_t i, Real* record) const noexcept {
+    const Real* from = block(i / lanes::count) + i % lanes::count;
     for (index_t f = 0; f < fields_; ++f) record[f] = from[f * lanes::count];
   }
 
-  void put(index_t i, const double* record) noexcept {
-    double* to = place(i);
+  void put(index_t i, const Real* record) noexcept {
+    Real* to = place(i);
     for (index_t f = 0; f < fields_; ++f) to[f * lanes::count] = record[f];
   }
 
   /// The record as a lane of a block that begins at `lane`.
-  void copy_lane(index_t i, double* lane) const noexcept {
-    const double* from = block(i / lanes::count) + i % lanes::count;
+  void copy_lane(index_t i, Real* lane) const noexcept {
+    const Real* from = block(i / lanes::count) + i % lanes::count;
     for (index_t f = 0; f < fields_; ++f) lane[f * lanes::count] = from[f * lanes::count];
   }
 
@@ -52,8 +53,8 @@ class lane_table {
   void keep(const index_t* kept, index_t n) {
     for (index_t to = 0; to < n; ++to) {
       if (kept[to] == to) continue;
-      const double* source = block(kept[to] / lanes::count) + kept[to] % lanes::count;
-      double* target = place(to);
+      const Real* source = block(kept[to] / lanes::count) + kept[to] % lanes::count;
+      Real* target = place(to);
       for (index_t f = 0; f < fields_; ++f) target[f * lanes::count] = source[f * lanes::count];
     }
     size_ = n;
@@ -62,13 +63,15 @@ class lane_table {
   }
 
  private:
-  [[nodiscard]] double* place(index_t i) noexcept {
+  [[nodiscard]] Real* place(index_t i) noexcept {
     return values_.data() + i / lanes::count * lanes::count * fields_ + i % lanes::count;
   }
 
   index_t fields_;
   index_t size_ = 0;
-  std::vector<double> values_;
+  std::vector<Real> values_;
 };
+
+using lane_table = lane_table_of<double>;
 
 }  // namespace bhclust::detail

@@ -69,6 +69,9 @@ class screened_search {
     return best_.gives_way_to(bound, first);
   }
 
+  /// What costs more is no answer.
+  [[nodiscard]] double limit() const noexcept { return best_.cost; }
+
   /// Bounds on the costs of n slots, slot(i) that of bounds[i]. A slot that promises much is scored
   /// at once.
   template <class Slot>

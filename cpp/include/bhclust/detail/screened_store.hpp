@@ -13,6 +13,7 @@
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,6 +33,9 @@ namespace bhclust::detail {
 ///                                     // [none]: likewise
 ///     static constexpr index_t point  // [none]: records from this field on are points; with it
 ///     static const double* point_of(const query&)
+///     lanes near(const query&, const double* block, const float* points, double limit) const
+///                                     // [none]: as bounds, with points in single precision; what
+///                                     // is above the limit need be no better
 ///     lanes far(const query&, const lanes& square, const lanes& weight, const lanes& rounding)
 ///         const                       // the bound of a weight at a distance: the less the weight,
 ///                                     // the less the bound
@@ -105,13 +109,13 @@ class screened_store {
   void bounds(const query& q, index_t begin, index_t end, double* out) const {
     std::vector<double> scratch(room());
     if (in_order()) {
-      bounds_of_places(q, begin, end, out, scratch.data());
+      bounds_of_places(q, begin, end, out, scratch.data(), infinite);
       return;
     }
     if constexpr (has<point_t, Screen>) {
       double some[boxed_records::panel];
       for (index_t p = 0; p < records_.panels(); ++p) {
-        const index_t n = panel_bounds(q, p, some);
+        const index_t n = panel_bounds(q, p, some, infinite);
         for (index_t i = 0; i < n; ++i) {
           const index_t s = records_.slot(p * boxed_records::panel + i);
           if (begin <= s && s < end) out[s - begin] = some[i];
@@ -138,15 +142,19 @@ class screened_store {
   }
 
  private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
   template <class S>
   using tighter_t = decltype(&S::tighter);
+  template <class S>
+  using near_t = decltype(&S::near);
   template <class S>
   using point_t = decltype(S::point);
   using record_table = std::conditional_t<has<point_t, Screen>, boxed_records, lane_table>;
 
   [[nodiscard]] static record_table make_records(index_t fields) {
     if constexpr (has<point_t, Screen>) {
-      return {fields, Screen::point};
+      return {fields, Screen::point, has<near_t, Screen>};
     } else {
       return lane_table(fields);
     }
@@ -191,24 +199,24 @@ class screened_store {
   template <class Search>
   void sweep(const query& q, index_t begin, index_t end, const cost_offsets& offset, Search& search,
              double* scratch) const {
-    constexpr index_t step = 1024;
+    constexpr index_t step = 256;
     double some[step];
     for (; begin < end; begin = std::min(end, begin - begin % step + step)) {
       const index_t stop = std::min(end, begin - begin % step + step);
-      bounds_of_places(q, begin, stop, some, scratch);
+      bounds_of_places(q, begin, stop, some, scratch, search.limit() - offset.row());
       offsets_.add(q.own, begin, stop, offset, some);
       search.offer(some, stop - begin, [begin](index_t i) { return begin + i; });
     }
   }
 
   /// Costs are never below 0, nor need bounds be.
-  void bounds_of_places(const query& q, index_t begin, index_t end, double* out,
-                        double* scratch) const {
+  void bounds_of_places(const query& q, index_t begin, index_t end, double* out, double* scratch,
+                        double limit) const {
     constexpr index_t width = lanes::count;
     const index_t first = begin / width * width;
     const auto part = [&](index_t b, index_t from, index_t to) {
       double eight[width];
-      bounds_of_block(q, b, scratch).store(eight);
+      bounds_of_block(q, b, scratch, limit).store(eight);
       return std::copy(eight + from, eight + to, out);
     };
     if (first < begin) {
@@ -219,19 +227,26 @@ class screened_store {
     pacer pace;
     for (; begin + width <= end; begin += width, out += width) {
       pace(work_a_record());
-      bounds_of_block(q, begin / width, scratch).store(out);
+      bounds_of_block(q, begin / width, scratch, limit).store(out);
     }
     if (begin < end) part(begin / width, 0, end - begin);
   }
 
-  [[nodiscard]] lanes bounds_of_block(const query& q, index_t b, double* scratch) const {
+  [[nodiscard]] lanes bounds_of_block(const query& q, index_t b, double* scratch,
+                                      double limit) const {
+    if constexpr (has<near_t, Screen>) {
+      if (records_.sketched()) {
+        const float* points = records_.sketches().block(b);
+        return at_least(screen_.near(q.screen, table().block(b), points, limit), 0.0);
+      }
+    }
     return at_least(screen_.bounds(q.screen, table().block(b), scratch), 0.0);
   }
 
-  index_t panel_bounds(const query& q, index_t p, double* out) const {
+  index_t panel_bounds(const query& q, index_t p, double* out, double limit) const {
     const index_t begin = p * boxed_records::panel;
     const index_t end = std::min(records_.size(), begin + boxed_records::panel);
-    bounds_of_places(q, begin, end, out, nullptr);
+    bounds_of_places(q, begin, end, out, nullptr, limit);
     return end - begin;
   }
 
@@ -278,7 +293,7 @@ class screened_store {
                    const cost_offsets& offset, Search& search) const {
     double some[boxed_records::panel];
     index_t slots_of[boxed_records::panel];
-    const index_t n = panel_bounds(q, p, some);
+    const index_t n = panel_bounds(q, p, some, search.limit() - offset.row());
     index_t kept = 0;
     for (index_t i = 0; i < n; ++i) {
       const index_t s = records_.slot(p * boxed_records::panel + i);

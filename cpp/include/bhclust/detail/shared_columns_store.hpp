@@ -24,19 +24,23 @@ namespace bhclust::detail {
 /// the gain of two clusters is a sum over the columns that both have counts in. Searches add these
 /// up by the lists of what has counts in a column, and the few pairs that rounding leaves open are
 /// computed as log_marginal is. A cluster costs memory for the columns it has, and no others.
-/// `Model` is independent<Column>.
-template <class Model>
+/// `Model` is independent<Column>. With `Rates` rate_sums the last column has a 1 in each row, and
+/// the gain has a part that these know, besides.
+template <class Model, class Rates = no_rate_sums>
 class shared_columns_store {
  public:
   struct query {
     sparse_counts counts;
     double self = 0.0;
-    double spread = 0.0;  ///< of the terms, see spread_of
+    double spread = 0.0;                   ///< of the terms, see spread_of
+    double counts_sum = 0.0, alone = 0.0;  ///< with rate_sums; R of the cluster alone
+    std::vector<double> rates;             ///< with rate_sums: coefficients
     shared_rows_query rows;
   };
 
   /// Whether rows have cells in few columns.
-  [[nodiscard]] static bool takes(const Model&, const table_view& X) {
+  [[nodiscard]] static bool takes(const Model&, const table_view& X) { return has_few_cells(X); }
+  [[nodiscard]] static bool has_few_cells(const table_view& X) {
     constexpr index_t few = 8;
     if (!X.sparse()) return false;
     index_t stored = 0;
@@ -44,10 +48,10 @@ class shared_columns_store {
     return few * stored <= X.rows() * X.columns();
   }
 
-  shared_columns_store(const Model& model, const table_view& X)
+  shared_columns_store(const Model& model, const table_view& X, Rates rates = {})
       : tables_(model.columns(), X.rows()),
         model_(tabulated(model, tables_)),
-        rows_(model_, X),
+        rows_(model_, X, std::move(rates)),
         holders_(totals()) {
     double all = model_.column(totals()).a;
     for (index_t i = 0; i < X.rows(); ++i) {
@@ -66,13 +70,14 @@ class shared_columns_store {
   void load(query& q, index_t slot) const {
     if (slot < rows_.slots()) {
       q.counts = rows_.counts(slot);
-      q.self = rows_.self(slot);
+      q.self = rows_.self(slot) + rates_alone(q.counts);
     } else {
       q.counts = clusters_[at(slot - rows_.slots())];
       q.self = self_[at(slot - rows_.slots())];
     }
     q.spread = spread_of(q.counts, q.self);
     rows_.load(model_, q.counts, cluster_in(slot), q.rows);
+    if constexpr (Rates::any) load_rates(q, slot);
   }
 
   void row(const query& q, index_t begin, index_t end, double* out) const {
@@ -110,6 +115,11 @@ class shared_columns_store {
     const index_t made = clusters();
     clusters_.push_back(united(counts_of(a), counts_of(b)));
     self_.push_back(log_marginal(clusters_.back(), {}));
+    if constexpr (Rates::any) {
+      rows_.rates().merge(numbered(a), numbered(b));
+      alone_.push_back(-rates_alone(clusters_.back()));
+      counts_.push_back(Rates::counts_of(clusters_.back()));
+    }
     holders_.add(made, clusters_.back(), [this](index_t j, double m) { return of(j, m); });
     if (agglomerates_) rows_.grow_sums(model_, clusters_, cluster_in(a), cluster_in(b));
     return slots() - 1;
@@ -121,6 +131,11 @@ class shared_columns_store {
     for (auto& c : kept_clusters) c -= rows_.slots();
     holders_.keep(kept_clusters, clusters());
     keep_entries(self_, kept_clusters);
+    if constexpr (Rates::any) {
+      rows_.rates().keep_clusters(kept_clusters);
+      keep_entries(alone_, kept_clusters);
+      keep_entries(counts_, kept_clusters);
+    }
     std::vector<sparse_counts> left;
     for (const index_t c : kept_clusters) left.push_back(std::move(clusters_[at(c)]));
     clusters_ = std::move(left);
@@ -157,7 +172,24 @@ class shared_columns_store {
                     [&](std::uint32_t j, const count_sums& s, const count_sums& t) {
                       sum += log_marginal_of(model_, static_cast<index_t>(j), s + t);
                     });
-    return sum + log_marginal_of(model_, totals(), a.total + b.total);
+    sum += log_marginal_of(model_, totals(), a.total + b.total);
+    if constexpr (Rates::any) sum += rows_.rates().log_marginal(a, b);
+    return sum;
+  }
+
+  /// A cluster as rate_sums number it.
+  [[nodiscard]] index_t numbered(index_t slot) const noexcept {
+    return slot < rows_.slots() ? -1 - rows_.row_in(slot) : cluster_in(slot);
+  }
+  [[nodiscard]] double rates_alone(const sparse_counts& a) const {
+    if constexpr (Rates::any) return -rows_.rates().exact(a, a.total.count);
+    return 0.0;
+  }
+  void load_rates(query& q, index_t slot) const {
+    q.rates = rows_.rates().of(numbered(slot));
+    q.alone = -rates_alone(q.counts);
+    q.counts_sum = Rates::counts_of(q.counts);
+    rows_.load_rates(q.counts, q.rates, q.alone, q.rows);
   }
 
   [[nodiscard]] double gain(const query& q, index_t c) const {
@@ -167,7 +199,13 @@ class shared_columns_store {
   /// A bound on the sizes of all terms of a cluster, alone or as a part:
   /// |ln Γ(a + m) / Γ(a)| <= m ln(a + m) + |ln a|, and ln Γ(x + 1) <= x ln x.
   [[nodiscard]] double spread_of(const sparse_counts& c, double self) const {
-    return 4.0 * c.total.count * log_of_all_ + static_cast<double>(c.cells.size()) * log_of_least_ +
+    double counts = c.total.count;
+    if constexpr (Rates::any) {
+      counts = Rates::counts_of(c);
+      self = std::fabs(self) + std::fabs(of(totals(), c.total.count)) +
+             counts * rows_.rates().size_of_count();
+    }
+    return 4.0 * counts * log_of_all_ + static_cast<double>(c.cells.size()) * log_of_least_ +
            std::fabs(self);
   }
 
@@ -200,7 +238,12 @@ class shared_columns_store {
     const auto& counts = clusters_[at(c)];
     const double m = q.counts.total.count;
     const double n = counts.total.count;
-    const double total = of(totals(), m + n) - of(totals(), m) - of(totals(), n);
+    double total = of(totals(), m + n) - of(totals(), m) - of(totals(), n);
+    if constexpr (Rates::any) {
+      const auto& rates = rows_.rates();
+      total += rates.about_gain(q.rates, c, m + n, q.alone + alone_[at(c)]) +
+               rates.rounding(q.counts_sum + counts_[at(c)]);
+    }
     const double terms = static_cast<double>(q.counts.cells.size() + counts.cells.size()) + 16.0;
     const double size = q.spread + spread_of(counts, self_[at(c)]);
     return (offset + shared) - total - 4e-16 * (terms * size + std::fabs(offset));
@@ -248,9 +291,10 @@ class shared_columns_store {
 
   function_tables tables_;
   Model model_;
-  shared_rows<Model> rows_;
+  shared_rows<Model, Rates> rows_;
   std::vector<sparse_counts> clusters_;
   std::vector<double> self_;
+  std::vector<double> alone_, counts_;  ///< with rate_sums: R of each alone, its sum of counts
   clusters_of_columns holders_;
   double log_of_all_ = 0.0;    ///< ln of at least all counts and concentrations together
   double log_of_least_ = 0.0;  ///< |ln| of the least concentration below 1

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/distinct_rows.hpp>
+#include <bhclust/detail/rate_sums.hpp>
 #include <bhclust/detail/shared_columns.hpp>
 #include <bhclust/detail/sparse_counts.hpp>
 #include <bhclust/progress.hpp>
@@ -27,19 +28,25 @@ struct shared_rows_query {
   std::vector<double> terms;
   std::vector<double> of_total;  ///< of each level of the totals, at last of retired rows
   const shared_sums* sums = nullptr;
-  double rounding = 0.0;  ///< of a row's sum
+  std::vector<double> rates;  ///< with rate_sums: their part of the gains with rows
+  double rounding = 0.0;      ///< of a row's sum
 };
 
-/// Rows of a table whose last column is the total of all others. `Model` is independent<Column>.
+/// Rows of a table whose last column is the total of all others. `Model` is independent<Column>,
+/// `Rates` rate_sums or no_rate_sums.
 /// A row's sum over the columns that it shares with a cluster comes from the cells of these
 /// columns, or from the sums that the cluster grew up with; it tells which rows are to be computed.
-template <class Model>
+template <class Model, class Rates>
 class shared_rows {
   using cells = std::vector<count_cell>;
 
  public:
-  shared_rows(const Model& model, const table_view& X)
-      : rows_(X, true), cells_(table()), sums_(table().size()), totals_(model.columns() - 1) {
+  shared_rows(const Model& model, const table_view& X, Rates rates)
+      : rows_(X, true),
+        cells_(table()),
+        sums_(table().size()),
+        rates_(std::move(rates)),
+        totals_(model.columns() - 1) {
     pacer pace;
     for (index_t j = 0; j < model.columns(); ++j) {
       pace(work_a_level * static_cast<index_t>(table().levels(j).size()));
@@ -56,13 +63,23 @@ class shared_rows {
         if (j == totals_) total_level_[at(s)] = static_cast<std::uint32_t>(v);
       });
     }
+    if constexpr (Rates::any) {
+      for (index_t s = 0; s < table().size(); ++s) rates_.add_row(counts_of_row(s));
+      rates_.end_rows();
+    }
   }
 
   [[nodiscard]] index_t slots() const noexcept { return rows_.slots(); }
+  [[nodiscard]] const Rates& rates() const noexcept { return rates_; }
+  [[nodiscard]] Rates& rates() noexcept { return rates_; }
+  [[nodiscard]] index_t row_in(index_t slot) const noexcept { return rows_.row_in(slot); }
 
   [[nodiscard]] sparse_counts counts(index_t slot) const {
+    return counts_of_row(rows_.row_in(slot));
+  }
+  [[nodiscard]] sparse_counts counts_of_row(index_t row) const {
     sparse_counts made;
-    table().for_each_stored_level(rows_.row_in(slot), [&](index_t j, index_t v) {
+    table().for_each_stored_level(row, [&](index_t j, index_t v) {
       const auto& sums = level_[level(j, v)];
       if (j == totals_) {
         made.total = sums;
@@ -96,6 +113,16 @@ class shared_rows {
     }
   }
 
+  /// After load, where there are rates: those of the cluster, and R of it alone.
+  void load_rates(const sparse_counts& own, const std::vector<double>& rates, double alone,
+                  shared_rows_query& q) const {
+    const double n = own.total.count;
+    q.rates = n == 1.0 ? rates_.pairs_of_rows() : rates_.terms_of_rows(n);
+    const double rise = rates_.about_rise(rates, n, alone);
+    for (double& x : q.rates) x += rise;
+    q.rounding += rates_.rounding(rates_.counts_of(own) + rates_.largest_row());
+  }
+
   /// The gain of a cluster and the row in a slot.
   [[nodiscard]] double gain(const Model& model, const sparse_counts& own, index_t slot) const {
     return row_gain(model, own, rows_.row_in(slot));
@@ -118,6 +145,9 @@ class shared_rows {
       }
       const std::uint32_t* total = total_level_.data() + first;
       for (index_t i = 0; i < count; ++i) gains[i] = -(sums[i] + q.of_total[total[i]]);
+      if constexpr (Rates::any) {
+        for (index_t i = 0; i < count; ++i) gains[i] -= q.rates[at(first + i)];
+      }
       take_rows({model, own, q, search}, first, count, gains);
     }
   }
@@ -150,6 +180,7 @@ class shared_rows {
   void keep(std::vector<index_t> slots, const std::vector<index_t>& clusters) {
     const auto kept = rows_.keep(std::move(slots));
     keep_entries(total_level_, kept);
+    if constexpr (Rates::any) rates_.keep_rows(kept);
     cells_ = stored_cells(table());
     sums_.keep(clusters, kept);
   }
@@ -266,6 +297,15 @@ class shared_rows {
   }
 
   [[nodiscard]] double row_gain(const Model& model, const sparse_counts& own, index_t row) const {
+    if constexpr (Rates::any) {
+      return column_gain(model, own, row) + rates_.gain(own, counts_of_row(row));
+    } else {
+      return column_gain(model, own, row);
+    }
+  }
+
+  [[nodiscard]] double column_gain(const Model& model, const sparse_counts& own,
+                                   index_t row) const {
     auto from = own.cells.begin();
     return table().sum_of_stored(row, [&](index_t j, index_t v) {
       if (j == totals_) {
@@ -283,6 +323,7 @@ class shared_rows {
   distinct_rows rows_;
   stored_cells cells_;
   kept_sums sums_;
+  Rates rates_;
   index_t totals_;                          ///< the column of totals
   std::vector<count_sums> level_;           ///< of each level, in the order of coded_table::levels
   std::vector<double> level_self_;          ///< its log marginal likelihood

@@ -11,11 +11,18 @@
 
 namespace bhclust::detail {
 
+/// What a table's last column is made to say of its rows.
+enum class row_sum {
+  total,  ///< of the row's counts
+  one,    ///< 1, so that sums are numbers of rows
+};
+
 /// The table with the row totals as one more column. Its layout depends on the counts alone, not on
 /// the layout they came in, so that equal counts give equal trees.
 class table_with_totals {
  public:
-  explicit table_with_totals(const table_view& X) : rows_(X.rows()), columns_(X.columns() + 1) {
+  explicit table_with_totals(const table_view& X, row_sum last = row_sum::total)
+      : rows_(X.rows()), columns_(X.columns() + 1), last_(last) {
     indptr_.push_back(0);
     pacer pace;
     for (index_t i = 0; i < rows_; ++i) {
@@ -43,7 +50,7 @@ class table_with_totals {
       indices_.push_back(row.column(k));
       total += row.value(k);
     }
-    values_.push_back(total);
+    values_.push_back(last_ == row_sum::total ? total : 1.0);
     indices_.push_back(columns_ - 1);
     indptr_.push_back(static_cast<index_t>(values_.size()));
   }
@@ -63,6 +70,7 @@ class table_with_totals {
   }
 
   index_t rows_, columns_;
+  row_sum last_;
   bool sparse_ = false;
   std::vector<double> values_;
   std::vector<index_t> indices_, indptr_;

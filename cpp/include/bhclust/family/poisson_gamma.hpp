@@ -6,6 +6,7 @@
 #include <bhclust/detail/column_summary.hpp>
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/possible.hpp>
+#include <bhclust/detail/sparse_poisson_store.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/independent.hpp>
 #include <bhclust/parameter.hpp>
@@ -21,6 +22,8 @@ namespace detail {
 
 /// Statistics: n, Σx, Σ lnΓ(x+1).
 struct poisson_gamma_column {
+  using sparse_evidence_store = sparse_poisson_store<independent<poisson_gamma_column>>;
+
   double shape, rate;
   function_table gamma{}, log_rate{}, prior_rate{};
 
