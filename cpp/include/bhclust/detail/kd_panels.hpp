@@ -133,7 +133,7 @@ class kd_panels {
         : index_(index),
           x_(at(most * index.d_)),
           q_(at(index.d_)),
-          codes_(at(most * index.bytes_.bytes_a_query())),
+          codes_(at(blocks_of_queries * index.bytes_.codes_of_eight())),
           block_(at(index.clusters_.scratch())),
           weight_(Clusters::is_ward ? 0 : x_.size()),
           weight_of_(weight_.size()) {}
@@ -157,7 +157,7 @@ class kd_panels {
       for (index_t j = 0; j < index_.d_; ++j) to[j * lanes::count] = mean[j];
       inverse_[at(count_)] = 1.0 / index_.clusters_.size(slot);
       bound_[at(count_)] = known.beyond();
-      region_[at(count_)] = -1;
+      region_[at(count_ / lanes::count)] = -1;
       if constexpr (!Clusters::is_ward) {
         index_.clusters_.load(screened_[at(count_)], slot);
         weigh(count_);
@@ -211,6 +211,7 @@ class kd_panels {
     };
     /// Bits of a mask.
     static constexpr index_t most = 64;
+    static constexpr index_t blocks_of_queries = most / lanes::count;
     static constexpr double slightly_more = 1.0 + 0x1p-20;
     /// So many candidates wait until their means have come from memory.
     static constexpr index_t enough = 16;
@@ -306,10 +307,6 @@ class kd_panels {
       }
     }
 
-    [[nodiscard]] std::int8_t* codes_of(index_t i) noexcept {
-      return codes_.data() + i * index_.bytes_.bytes_a_query();
-    }
-
     /// The panels of a leaf, for those of the queries that may have a neighbour there.
     void visit_block(index_t block, std::uint64_t queries) {
       const index_t first = block * together;
@@ -362,47 +359,53 @@ class kd_panels {
       }
     }
 
-    /// A panel for some queries, a few at a time; those that bytes can't help go the long way.
+    /// A panel for some queries; those that bytes can't help go the long way.
     void scan_bytes(index_t panel, std::uint64_t queries) {
       const index_t region = index_.bytes_.region_of(panel);
-      std::array<index_t, static_cast<std::size_t>(bytes::together)> asked{};
-      index_t n = 0;
-      for (; queries != 0; queries &= queries - 1) {
-        const index_t i = lowest_bit(queries);
-        if (region_[at(i)] != region) enter(i, region);
-        if (coded_[at(i)].takes_all()) {
-          scan(panel, queries & ~(queries - 1));
-          coded_[at(i)].limit(query_[at(i)].list.beyond());
-          continue;
-        }
-        asked[at(n++)] = i;
-        if (n == bytes::together) {
-          ask_bytes(panel, asked.data(), n);
-          n = 0;
-        }
+      for (index_t block = 0; queries != 0; ++block, queries >>= lanes::count) {
+        std::uint64_t asked = queries & lanes::every;
+        if (asked == 0) continue;
+        if (region_[at(block)] != region) enter(block, region);
+        const std::uint64_t unhelped = asked & coded_[at(block)].take_all();
+        if (unhelped != 0) scan_unhelped(panel, block, unhelped);
+        ask_bytes(panel, block, asked & ~unhelped);
       }
-      if (n > 0) ask_bytes(panel, asked.data(), n);
       if (waits_ > enough) score_waiting();
     }
 
-    void enter(index_t i, index_t region) {
-      coded_[at(i)].load(index_.bytes_, region, slot(i), codes_of(i));
-      coded_[at(i)].limit(query_[at(i)].list.beyond());
-      region_[at(i)] = region;
+    void enter(index_t block, index_t region) {
+      auto& coded = coded_[at(block)];
+      const index_t first = block * lanes::count;
+      const index_t some = std::min(lanes::count, count_ - first);
+      coded.load(index_.bytes_, region, x_.data() + first * index_.d_, inverse_.data() + first,
+                 some, codes_.data() + block * index_.bytes_.codes_of_eight());
+      for (index_t i = 0; i < some; ++i) coded.limit(i, query_[at(first + i)].list.beyond());
+      region_[at(block)] = region;
     }
 
-    void ask_bytes(index_t panel, const index_t* asked, index_t n) {
-      const std::int8_t* codes[bytes::together];
-      for (index_t k = 0; k < bytes::together; ++k) {
-        codes[k] = codes_of(asked[std::min(k, n - 1)]);
+    void scan_unhelped(index_t panel, index_t block, std::uint64_t asked) {
+      scan(panel, asked << static_cast<unsigned>(block * lanes::count));
+      for (; asked != 0; asked &= asked - 1) {
+        const index_t i = lowest_bit(asked);
+        coded_[at(block)].limit(i, query_[at(block * lanes::count + i)].list.beyond());
       }
-      std::uint16_t products[bytes::together * width];
-      index_.bytes_.multiply(panel, codes, products);
-      scanned_ += n;
-      for (index_t k = 0; k < n; ++k) {
-        const std::uint64_t pass =
-            coded_[at(asked[k])].passing(index_.bytes_, panel, products + k * width);
-        if (pass != 0) put_off(asked[k], panel, pass);
+    }
+
+    /// A few queries at a time, so that each panel is read less often.
+    void ask_bytes(index_t panel, index_t block, std::uint64_t asked) {
+      constexpr index_t together = byte_query::together;
+      const index_t first = block * lanes::count;
+      while (asked != 0) {
+        index_t of[together];
+        index_t n = 0;
+        for (; asked != 0 && n < together; asked &= asked - 1) of[n++] = lowest_bit(asked);
+        for (index_t k = n; k < together; ++k) of[k] = of[0];
+        std::uint64_t pass[together];
+        coded_[at(block)].passing(index_.bytes_, panel, of, pass);
+        scanned_ += n;
+        for (index_t k = 0; k < n; ++k) {
+          if (pass[k] != 0) put_off(first + of[k], panel, pass[k]);
+        }
       }
     }
 
@@ -431,7 +434,7 @@ class kd_panels {
         }
         if (!(q.list.beyond() < before)) continue;
         bound_[at(i)] = q.list.beyond();
-        coded_[at(i)].limit(q.list.beyond());
+        coded_[at(i / lanes::count)].limit(i % lanes::count, q.list.beyond());
       }
       waits_ = 0;
     }
@@ -523,13 +526,13 @@ class kd_panels {
     bool whole_leaves_ = false;
     std::array<query, static_cast<std::size_t>(most)> query_{};
     std::array<double, static_cast<std::size_t>(most)> inverse_{}, bound_{};
-    std::array<typename bytes::query, static_cast<std::size_t>(most)> coded_{};
-    std::array<index_t, static_cast<std::size_t>(most)> region_{};  ///< that coded_ is for
+    std::array<typename bytes::queries, static_cast<std::size_t>(blocks_of_queries)> coded_{};
+    std::array<index_t, static_cast<std::size_t>(blocks_of_queries)> region_{};  ///< of coded_
     std::array<pending, static_cast<std::size_t>(most)> waiting_{};
     std::vector<home> own_;
     std::vector<double> x_;
     std::vector<float> q_;
-    std::vector<std::int8_t> codes_;
+    std::vector<std::uint32_t> codes_;
     std::vector<double> block_;
     std::array<double, static_cast<std::size_t>(most)> weighed_for_{};
     std::vector<double> weight_;    ///< as x_
