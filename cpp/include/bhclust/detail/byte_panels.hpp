@@ -96,16 +96,16 @@ class byte_panels {
   class queries {
    public:
     /// Means, eight a column, and 1/n of `count` of them. Writes codes_of_eight() words to `codes`.
-    void load(const byte_panels& panels, index_t region, const double* means, const double* inverse,
+    void load(const byte_panels& panels, index_t which, const double* means, const double* inverse,
               index_t count, std::uint32_t* codes) {
-      region_ = &panels.region_[at(region)];
-      const lanes scale = panels.into_ball(means, region);
+      region_ = &panels.region_[at(which)];
+      const lanes scale = panels.into_ball(means, which);
       lanes sum = lanes::all(0.0);
       lanes square = sum;
       lanes off = sum;
       const auto code_of = [&](index_t j) {
         if (j >= panels.d_) return lanes::all(0.0);
-        const lanes is = panels.in_cube(means, region, j) * scale;
+        const lanes is = panels.in_cube(means, which, j) * scale;
         const lanes code = whole(is);
         sum = sum + code;
         square = square + code * code;
@@ -155,8 +155,8 @@ class byte_panels {
       const index_t first = panel * width;
       const byte_points points{panels.code_.data() + panels.pairs_ * 2 * first,
                                panels.half_square_.data() + first, panels.share_.data() + first};
-      const byte_query* queries[] = {query_ + asked[0], query_ + asked[1], query_ + asked[2]};
-      byte_passing(points, panels.pairs_, queries, out);
+      const byte_query* three[] = {query_ + asked[0], query_ + asked[1], query_ + asked[2]};
+      byte_passing(points, panels.pairs_, three, out);
     }
 
    private:
@@ -224,17 +224,17 @@ class byte_panels {
   }
 
   /// The same for eight points, a column of theirs.
-  [[nodiscard]] lanes in_cube(const double* means, index_t region, index_t j) const noexcept {
+  [[nodiscard]] lanes in_cube(const double* means, index_t which, index_t j) const noexcept {
     const lanes x = lanes::load(means + together * j);
-    const lanes is = (x - origin_[at(region * d_ + j)]) * region_[at(region)].per_unit;
+    const lanes is = (x - origin_[at(which * d_ + j)]) * region_[at(which)].per_unit;
     return smaller(larger(is, lanes::all(-1.0 * middle)), lanes::all(1.0 * middle));
   }
 
   /// What moves eight points of the cube into the ball.
-  [[nodiscard]] lanes into_ball(const double* means, index_t region) const noexcept {
+  [[nodiscard]] lanes into_ball(const double* means, index_t which) const noexcept {
     lanes square = lanes::all(0.0);
     for (index_t j = 0; j < d_; ++j) {
-      const lanes is = in_cube(means, region, j);
+      const lanes is = in_cube(means, which, j);
       square = square + is * is;
     }
     double scale[together];

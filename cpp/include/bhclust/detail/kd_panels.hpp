@@ -132,7 +132,7 @@ class kd_panels {
     explicit search(const kd_panels& index)
         : index_(index),
           x_(at(most * index.d_)),
-          q_(at(index.d_)),
+          q_(at(lanes::count * index.d_)),
           codes_(at(blocks_of_queries * index.bytes_.codes_of_eight())),
           block_(at(index.clusters_.scratch())),
           weight_(Clusters::is_ward ? 0 : x_.size()),
@@ -312,19 +312,19 @@ class kd_panels {
       const index_t first = block * together;
       if (whole_leaves_) {
         // one of them is asked nonetheless, to know whether boxes exclude more again
-        offered_ += together;
-        taken_ += bits_set(near_panels(lowest_bit(queries), block));
+        const index_t one = lowest_bit(queries);
+        static_cast<void>(
+            near_panels(one / lanes::count, std::uint64_t{1} << one % lanes::count, block));
         for (index_t p = first; p < index_.last_of(block); ++p) visit_panel(p, others(p, queries));
         return;
       }
       std::array<std::uint64_t, static_cast<std::size_t>(together)> of_panel{};
-      for (; queries != 0; queries &= queries - 1) {
-        const index_t i = lowest_bit(queries);
-        const std::uint64_t own = queries & ~(queries - 1);
-        offered_ += together;
-        for (std::uint32_t bits = near_panels(i, block); bits != 0; bits &= bits - 1) {
-          of_panel[at(lowest_bit(bits))] |= own;
-          ++taken_;
+      for (index_t eight = 0; queries >> eight * lanes::count != 0; ++eight) {
+        const std::uint64_t asked = queries >> eight * lanes::count & lanes::every;
+        if (asked == 0) continue;
+        std::uint64_t near = transposed_bits(near_panels(eight, asked, block));
+        for (index_t k = 0; k < together; ++k, near >>= lanes::count) {
+          of_panel[at(k)] |= (near & lanes::every) << eight * lanes::count;
         }
       }
       for (index_t p = first; p < index_.last_of(block); ++p) {
@@ -333,22 +333,29 @@ class kd_panels {
       }
     }
 
-    [[nodiscard]] static index_t bits_set(std::uint32_t bits) noexcept {
-      index_t n = 0;
-      for (; bits != 0; bits &= bits - 1) ++n;
-      return n;
-    }
-
-    /// Which of a leaf's panels may have a neighbour of a query.
-    [[nodiscard]] std::uint32_t near_panels(index_t i, index_t block) noexcept {
+    /// Which of a leaf's panels may have a neighbour of a query: a byte each for eight of them.
+    [[nodiscard]] std::uint64_t near_panels(index_t eight, std::uint64_t asked,
+                                            index_t block) noexcept {
       const index_t d = index_.d_;
-      const double* x = index_.clusters_.mean(slot(i));
+      const index_t first = eight * lanes::count;
+      const double* x = x_.data() + first * d;
       const double* centre = index_.block_centre_.data() + block * d;
-      for (index_t j = 0; j < d; ++j) q_[at(j)] = static_cast<float>(x[j] - centre[j]);
-      const auto most_of = static_cast<float>(bound_[at(i)] * slightly_more);
-      const float* weights = Clusters::is_ward ? nullptr : weight_of_.data() + i * d;
-      return index_.boxes_at_most(block, q_.data(), weights, most_of,
-                                  static_cast<float>(inverse_[at(i)]));
+      for (index_t j = 0; j < d; ++j) {
+        store_floats(lanes::load(x + j * lanes::count) - centre[j], q_.data() + j * lanes::count);
+      }
+      std::uint64_t near = 0;
+      for (; asked != 0; asked &= asked - 1) {
+        const index_t lane = lowest_bit(asked);
+        const index_t i = first + lane;
+        const auto most_of = static_cast<float>(bound_[at(i)] * slightly_more);
+        const float* weights = Clusters::is_ward ? nullptr : weight_of_.data() + i * d;
+        const std::uint64_t bits = index_.boxes_at_most(block, q_.data() + lane, weights, most_of,
+                                                        static_cast<float>(inverse_[at(i)]));
+        near |= bits << lane * lanes::count;
+        offered_ += together;
+        taken_ += bits_set(bits);
+      }
+      return near;
     }
 
     void visit_panel(index_t panel, std::uint64_t queries) {
@@ -413,7 +420,6 @@ class kd_panels {
     void put_off(index_t i, index_t panel, std::uint64_t places) {
       for (; places != 0; places &= places - 1) {
         const index_t slot = panel * width + lowest_bit(places);
-        if (!index_.clusters_.occupied(slot)) continue;
         fetch_ahead(index_.clusters_.mean(slot), index_.d_);
         waiting_[at(waits_++)] = {i, slot};
         if (waits_ == most) score_waiting();
@@ -693,7 +699,7 @@ class kd_panels {
   }
 
   /// Which of a leaf's panels a query is near enough to: squared distance from the box at most
-  /// `most` times the sum of its 1/n and the largest there.
+  /// `most` times the sum of its 1/n and the largest there. Its coordinates are 8 floats apart.
   [[nodiscard]] std::uint32_t boxes_at_most(index_t block, const float* q, const float* weights,
                                             float most, float inverse) const noexcept {
     return boxes_at_most(block, q, weights, most, inverse,
@@ -717,7 +723,7 @@ class kd_panels {
     const float* box = block_box_.data() + 2 * block * together * d_;
     float_chunk sum[] = {(static_cast<void>(V), float_chunk{})...};
     for (index_t j = 0; j < d_; ++j, box += 2 * together) {
-      const float_chunk here = q[j] - float_chunk{};
+      const float_chunk here = q[j * lanes::count] - float_chunk{};
       const float_chunk out[] = {out_of(load(box + V * at(vector_width)) - here,
                                         here - load(box + together + V * at(vector_width)))...};
       if constexpr (Clusters::is_ward) {

@@ -187,6 +187,29 @@ template <class To, class From>
 #endif
 }
 
+/// How many bits are set.
+[[nodiscard]] inline index_t bits_set(std::uint64_t x) noexcept {
+#if defined(__GNUC__)
+  return __builtin_popcountll(x);
+#else
+  index_t n = 0;
+  for (; x != 0; x &= x - 1) ++n;
+  return n;
+#endif
+}
+
+/// Bit j of byte i becomes bit i of byte j.
+[[nodiscard]] inline std::uint64_t transposed_bits(std::uint64_t x) noexcept {
+  const auto exchange = [&x](unsigned apart, std::uint64_t lower) {
+    const std::uint64_t differ = (x ^ (x >> apart)) & lower;
+    x ^= differ ^ (differ << apart);
+  };
+  exchange(7, 0x00AA00AA00AA00AA);
+  exchange(14, 0x0000CCCC0000CCCC);
+  exchange(28, 0x00000000F0F0F0F0);
+  return x;
+}
+
 /// Has n doubles brought into the cache, if the target knows how.
 inline void fetch_ahead(const double* x, index_t n) noexcept {
 #if defined(__GNUC__)
@@ -277,6 +300,13 @@ inline constexpr std::size_t chunks_of_floats = 8 * sizeof(float) / sizeof(float
     std::memcpy(word, &four, sizeof(word));
     for (const std::uint64_t w : word) out[l++] = static_cast<std::uint32_t>(w);
   }
+}
+
+/// The nearest floats.
+[[gnu::always_inline]] inline void store_floats(const lanes& x, float* out) noexcept {
+  double from[lanes::count];
+  x.store(from);
+  for (index_t l = 0; l < lanes::count; ++l) out[l] = static_cast<float>(from[l]);
 }
 
 /// ln of one chunk; see log below. x = 2^k m with m in [√½, √2); with f = m - 1 and s = f / (2 +
