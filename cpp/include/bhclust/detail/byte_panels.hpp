@@ -2,6 +2,7 @@
 /// Clusters in bytes: which of many may be near, where boxes exclude few.
 #pragma once
 
+#include <bhclust/detail/kd_order.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/ward_clusters.hpp>
@@ -30,7 +31,7 @@ namespace bhclust::detail {
 template <class Clusters>
 class byte_panels {
  public:
-  static constexpr index_t width = 48;
+  static constexpr index_t width = panel_width;
   /// Queries that are made ready together.
   static constexpr index_t together = lanes::count;
 
@@ -95,9 +96,11 @@ class byte_panels {
   /// Eight clusters whose neighbours are sought, as a region sees them.
   class queries {
    public:
-    /// Means, eight a column, and 1/n of `count` of them. Writes codes_of_eight() words to `codes`.
+    /// Means, eight a column, and 1/n of `count` of them. Writes codes_of_eight() words to `codes`,
+    /// and to `asked`, here and with each limit, what panels are asked.
     void load(const byte_panels& panels, index_t which, const double* means, const double* inverse,
-              index_t count, std::uint32_t* codes) {
+              index_t count, std::uint32_t* codes, byte_query* asked) {
+      query_ = asked;
       region_ = &panels.region_[at(which)];
       const lanes scale = panels.into_ball(means, which);
       lanes sum = lanes::all(0.0);
@@ -149,23 +152,21 @@ class byte_panels {
     /// Bits of those queries of which bytes can't say what passes.
     [[nodiscard]] std::uint32_t take_all() const noexcept { return all_; }
 
-    /// Bits of a panel's clusters that each of byte_query::together queries lets pass.
-    void passing(const byte_panels& panels, index_t panel, const index_t* asked,
-                 std::uint64_t* out) const noexcept {
-      const index_t first = panel * width;
-      const byte_points points{panels.code_.data() + panels.pairs_ * 2 * first,
-                               panels.half_square_.data() + first, panels.share_.data() + first};
-      const byte_query* three[] = {query_ + asked[0], query_ + asked[1], query_ + asked[2]};
-      byte_passing(points, panels.pairs_, three, out);
-    }
-
    private:
     const region* region_ = nullptr;
-    byte_query query_[together] = {};
+    byte_query* query_ = nullptr;
     double square_[together] = {}, error_[together] = {}, inverse_[together] = {};
     double sum_[together] = {};
     std::uint32_t all_ = 0;
   };
+
+  /// A panel's clusters.
+  [[nodiscard]] byte_points points(index_t panel) const noexcept {
+    const index_t first = panel * width;
+    return {code_.data() + pairs_ * 2 * first, half_square_.data() + first, share_.data() + first};
+  }
+  /// Pairs of columns.
+  [[nodiscard]] index_t pairs() const noexcept { return pairs_; }
 
   /// Words that the codes of eight queries take.
   [[nodiscard]] index_t codes_of_eight() const noexcept { return together * pairs_; }

@@ -309,6 +309,12 @@ inline constexpr std::size_t chunks_of_floats = 8 * sizeof(float) / sizeof(float
   for (index_t l = 0; l < lanes::count; ++l) out[l] = static_cast<float>(from[l]);
 }
 
+[[nodiscard, gnu::always_inline]] inline float_chunk load_floats(const float* x) noexcept {
+  float_chunk c;
+  std::memcpy(&c, x, sizeof(c));
+  return c;
+}
+
 /// ln of one chunk; see log below. x = 2^k m with m in [√½, √2); with f = m - 1 and s = f / (2 +
 /// f), ln m = 2 artanh s = f - s (f - s² P(s²)), where P interpolates at Chebyshev nodes to 5e-18.
 [[nodiscard, gnu::always_inline]] inline chunk log_chunk(const chunk& x) noexcept {
@@ -452,9 +458,9 @@ struct byte_query {
   std::int16_t level, slope;
 };
 
-// byte_passing: for each of three queries the bits of those points of which x y - half - shift,
-// modulo 2^16 and with a sign, is at least level less the upper half of share times slope, which is
-// 0 or more. The products of two coordinates must not exceed 16 bits with a sign.
+// byte_passing: for each of three queries the bits of those points of which x y -
+// half - shift, modulo 2^16 and with a sign, is at least level less the upper half of share times
+// slope, which is 0 or more. The products of two coordinates must not exceed 16 bits with a sign.
 
 // Sums of table entries that are looked up by codes of four bits, laid out as in nibble_sums.hpp.
 // Only whole numbers are added, so every instruction set gives the same sums.
@@ -624,10 +630,11 @@ struct sums_of_48 {
 
 inline void byte_passing(const byte_points& points, index_t pairs, const byte_query* const* queries,
                          std::uint64_t* out) noexcept {
-  constexpr index_t together = byte_query::together;
-  std::uint16_t products[together * 48];
+  std::uint16_t products[byte_query::together * 48];
   byte_products(points.codes, pairs, queries, products);
-  for (index_t q = 0; q < together; ++q) out[q] = let_pass(products + 48 * q, points, *queries[q]);
+  out[0] = let_pass(products, points, *queries[0]);
+  out[1] = let_pass(products + 48, points, *queries[1]);
+  out[2] = let_pass(products + 96, points, *queries[2]);
 }
 
 #else  // AVX2

@@ -6,6 +6,7 @@
 #include <bhclust/detail/kd_order.hpp>
 #include <bhclust/detail/kd_panels.hpp>
 #include <bhclust/detail/nearest_lists.hpp>
+#include <bhclust/detail/panel_search.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/ward_clusters.hpp>
 #include <bhclust/detail/ward_points.hpp>
@@ -45,6 +46,7 @@ template <class Points>
 class ward_rounds {
   using clusters = decltype(std::declval<Points&>().take_clusters());
   using panels = kd_panels<clusters>;
+  using search = panel_search<clusters>;
 
  public:
   ward_rounds(Points points, index_t rows, double lambda, const ward_plan& plan, thread_team& team,
@@ -61,7 +63,7 @@ class ward_rounds {
         nearest_(at(clusters_.slots())),
         lambda_(lambda / points.cost_unit()),
         rows_(rows),
-        spaces_(at(team.size()), typename panels::search(index_)) {
+        spaces_(at(team.size()), search(index_)) {
     merges_.reserve(at(rows));
   }
 
@@ -143,7 +145,7 @@ class ward_rounds {
     return spent;
   }
 
-  effort run(typename panels::search& space) {
+  effort run(search& space) {
     const index_t looked = space.run(depth_);
     return {space.size(), looked, space.passed(), space.offered(), space.taken()};
   }
@@ -201,7 +203,7 @@ class ward_rounds {
   }
 
   /// The slots of a panel whose neighbour is not proved by their lists.
-  void collect(index_t panel, typename panels::search& space) {
+  void collect(index_t panel, search& space) {
     const index_t end = std::min(clusters_.slots(), (panel + 1) * panels::width);
     for (index_t s = panel * panels::width; s < end; ++s) {
       if (!clusters_.occupied(s)) continue;
@@ -451,7 +453,7 @@ class ward_rounds {
   index_t ordered_ = 0;
   index_t looked_ = 0;  ///< panels that the last round's searches looked into
   search_depth depth_ = search_depth::panels;
-  std::vector<typename panels::search> spaces_;
+  std::vector<search> spaces_;
 };
 
 /// The forest of some merges: nodes in order of cost, those of equal cost in the order of the
