@@ -84,16 +84,21 @@ counts passing(const bhclust::detail::ward_clusters& clusters, const byte_panels
       queries.load(panels, panels.region_of(p), eight.means.data(), eight.inverse.data(), together,
                    codes.data(), asked);
       for (index_t i = 0; i < together; ++i) {
+        queries.limit(i, eight.most[static_cast<std::size_t>(i)]);
+      }
+      std::uint64_t bits[together + few];
+      for (index_t i = 0; i < together; i += few) {
+        const byte_query* of[few];
+        for (index_t k = 0; k < few; ++k) of[k] = &asked[std::min(i + k, together - 1)];
+        bhclust::detail::byte_passing(panels.points(p), panels.pairs(), of, bits + i);
+      }
+      for (index_t i = 0; i < together; ++i) {
         const index_t slot = eight.slot[static_cast<std::size_t>(i)];
         if (!clusters.occupied(slot)) continue;
         const double most = eight.most[static_cast<std::size_t>(i)];
-        queries.limit(i, most);
-        const byte_query* one[few] = {&asked[i], &asked[i], &asked[i]};
-        std::uint64_t bits[few];
-        bhclust::detail::byte_passing(panels.points(p), panels.pairs(), one, bits);
         const bool all = (queries.take_all() >> i & 1U) != 0;
         for (index_t s = p * width; s < std::min(clusters.slots(), (p + 1) * width); ++s) {
-          const bool passes = all || (bits[few - 1] >> (s % width) & 1U) != 0;
+          const bool passes = all || (bits[i] >> (s % width) & 1U) != 0;
           const bool near = clusters.occupied(s) && clusters.cost(slot, s) <= most;
           found.passed += passes ? 1 : 0;
           found.near += near ? 1 : 0;

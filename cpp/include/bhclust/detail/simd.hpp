@@ -642,7 +642,7 @@ inline void byte_passing(const byte_points& points, index_t pairs, const byte_qu
 inline std::uint64_t byte_passing(const byte_points& points, index_t pairs,
                                   const byte_query& query) noexcept {
   std::uint64_t bits = 0;
-  for (unsigned i = 0; i < 48; ++i) {
+  for (index_t i = 0; i < 48; ++i) {
     std::int32_t sum = 0;
     for (index_t j = 0; j < 2 * pairs; ++j) {
       const std::uint32_t two = query.codes[byte_query::stride * (j / 2)];
