@@ -19,7 +19,10 @@ namespace {
 
 using byte_panels = bhclust::detail::byte_panels<bhclust::detail::ward_clusters>;
 
+using bhclust::detail::byte_query;
+
 constexpr index_t together = byte_panels::together;
+constexpr index_t few = byte_query::together;
 constexpr index_t width = byte_panels::width;
 
 /// Clusters of sizes up to `largest` about the origin; every 50th lies far away.
@@ -40,86 +43,138 @@ struct counts {
   index_t passed = 0, near = 0, lost = 0;
 };
 
+/// The median cost of a slot's merge with any other.
+double median_cost(const bhclust::detail::ward_clusters& clusters, index_t slot) {
+  std::vector<double> costs;
+  for (index_t s = 0; s < clusters.slots(); ++s) costs.push_back(clusters.cost(slot, s));
+  std::nth_element(costs.begin(), costs.begin() + clusters.slots() / 2, costs.end());
+  return costs[costs.size() / 2];
+}
+
+/// Eight slots, as searches hold them.
+struct eight_slots {
+  std::vector<double> means, inverse, most;
+  std::vector<index_t> slot;
+
+  eight_slots(const bhclust::detail::ward_clusters& clusters, index_t first, double limit)
+      : means(static_cast<std::size_t>(together * clusters.columns())), inverse(together) {
+    for (index_t i = 0; i < together; ++i) {
+      slot.push_back(std::min(first + i, clusters.slots() - 1));
+      const double* x = clusters.mean(slot.back());
+      for (index_t j = 0; j < clusters.columns(); ++j) {
+        means[static_cast<std::size_t>(together * j + i)] = x[j];
+      }
+      inverse[static_cast<std::size_t>(i)] = 1.0 / clusters.size(slot.back());
+      most.push_back(limit * median_cost(clusters, slot.back()));
+    }
+  }
+};
+
 /// What passes in a search of every slot for clusters that cost `limit` times the median or less.
 /// Every region sees every query, far away or not.
 counts passing(const bhclust::detail::ward_clusters& clusters, const byte_panels& panels,
                double limit) {
   counts found;
-  std::vector<std::int8_t> codes(static_cast<std::size_t>(panels.bytes_a_query()));
-  for (index_t i = 0; i < clusters.slots(); ++i) {
-    if (!clusters.occupied(i)) continue;
-    std::vector<double> costs;
-    for (index_t s = 0; s < clusters.slots(); ++s) costs.push_back(clusters.cost(i, s));
-    auto ordered = costs;
-    std::nth_element(ordered.begin(), ordered.begin() + clusters.slots() / 2, ordered.end());
-    const double most = limit * ordered[ordered.size() / 2];
-    byte_panels::query query;
-    const std::int8_t* four[together] = {codes.data(), codes.data(), codes.data(), codes.data()};
+  std::vector<std::uint32_t> codes(static_cast<std::size_t>(panels.codes_of_eight()));
+  for (index_t first = 0; first < clusters.slots(); first += together) {
+    const eight_slots eight(clusters, first, limit);
+    byte_panels::queries queries;
+    byte_query asked[together] = {};
     for (index_t p = 0; p * width < clusters.slots(); ++p) {
-      query.load(panels, panels.region_of(p), i, codes.data());
-      query.limit(most);
-      std::uint16_t products[together * width];
-      panels.multiply(p, four, products);
-      const std::uint64_t bits = query.passing(panels, p, products);
-      for (index_t s = p * width; s < std::min(clusters.slots(), (p + 1) * width); ++s) {
-        const bool passes = query.takes_all() || (bits >> (s % width) & 1U) != 0;
-        const bool near = clusters.occupied(s) && costs[static_cast<std::size_t>(s)] <= most;
-        found.passed += passes ? 1 : 0;
-        found.near += near ? 1 : 0;
-        found.lost += near && !passes ? 1 : 0;
+      queries.load(panels, panels.region_of(p), eight.means.data(), eight.inverse.data(), together,
+                   codes.data(), asked);
+      for (index_t i = 0; i < together; ++i) {
+        queries.limit(i, eight.most[static_cast<std::size_t>(i)]);
+      }
+      std::uint64_t bits[together + few];
+      for (index_t i = 0; i < together; i += few) {
+        const byte_query* of[few];
+        for (index_t k = 0; k < few; ++k) of[k] = &asked[std::min(i + k, together - 1)];
+        bhclust::detail::byte_passing(panels.points(p), panels.pairs(), of, bits + i);
+      }
+      for (index_t i = 0; i < together; ++i) {
+        const index_t slot = eight.slot[static_cast<std::size_t>(i)];
+        if (!clusters.occupied(slot)) continue;
+        const double most = eight.most[static_cast<std::size_t>(i)];
+        const bool all = (queries.take_all() >> i & 1U) != 0;
+        for (index_t s = p * width; s < std::min(clusters.slots(), (p + 1) * width); ++s) {
+          const bool passes = all || (bits[i] >> (s % width) & 1U) != 0;
+          const bool near = clusters.occupied(s) && clusters.cost(slot, s) <= most;
+          found.passed += passes ? 1 : 0;
+          found.near += near ? 1 : 0;
+          found.lost += near && !passes ? 1 : 0;
+          if (!clusters.occupied(s)) CHECK((all || !passes));
+        }
       }
     }
   }
   return found;
 }
 
+/// Whether a point of 48 passes, by plain numbers.
+bool passes(const bhclust::detail::byte_points& points, index_t pairs, const byte_query& query,
+            index_t i) {
+  std::int64_t sum = 0;
+  for (index_t j = 0; j < 2 * pairs; ++j) {
+    const std::uint32_t word = query.codes[byte_query::stride * (j / 2)];
+    const auto code = static_cast<std::int8_t>(word >> (8 * (j % 2)) & 255U);
+    sum += points.codes[j / 2 * 2 * width + 2 * i + j % 2] * code;
+  }
+  const auto is = static_cast<std::int16_t>((sum - points.half[i] - query.shift) & 0xFFFF);
+  const int least = query.level - points.share[i] * query.slope / 65536;
+  return is >= std::max(least, -32768);
+}
+
 }  // namespace
 
-TEST_CASE("bytes: dot products and their test are those of plain numbers") {
+TEST_CASE("bytes: which points pass is as plain numbers have it") {
   random_source random(1);
+  const auto sixteen = [&] { return static_cast<std::int16_t>(random.below(65536) - 32768); };
+  const auto positive = [&] { return static_cast<std::int16_t>(random.below(32768)); };
+  const auto byte = [&] { return static_cast<std::uint32_t>(random.below(181) - 90) & 255U; };
   for (const index_t pairs : {1, 2, 7, 64}) {
-    std::vector<std::uint8_t> points(static_cast<std::size_t>(pairs * 2 * width));
-    for (auto& x : points) x = static_cast<std::uint8_t>(random.below(181));
-    std::vector<std::vector<std::int8_t>> codes(static_cast<std::size_t>(together));
-    const std::int8_t* of[together];
-    for (std::size_t q = 0; q < codes.size(); ++q) {
-      for (index_t p = 0; p < pairs; ++p) {
-        const auto a = static_cast<std::int8_t>(random.below(181) - 90);
-        const auto b = static_cast<std::int8_t>(random.below(181) - 90);
-        codes[q].insert(codes[q].end(), {a, b, a, b});
-      }
-      of[q] = codes[q].data();
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(pairs * 2 * width));
+    for (auto& x : codes) x = static_cast<std::uint8_t>(random.below(181));
+    std::vector<std::int16_t> half;
+    std::vector<std::int16_t> share;
+    for (index_t i = 0; i < width; ++i) {
+      half.push_back(sixteen());
+      share.push_back(positive());
     }
-    std::uint16_t products[together * width];
-    bhclust::detail::byte_products(points.data(), of, pairs, products);
-    for (index_t q = 0; q < together; ++q) {
-      std::int16_t half[width];
-      std::int16_t share[width];
-      for (index_t i = 0; i < width; ++i) {
-        std::int64_t sum = 0;
-        for (index_t j = 0; j < 2 * pairs; ++j) {
-          sum += points[static_cast<std::size_t>(j / 2 * 2 * width + 2 * i + j % 2)] *
-                 of[q][j / 2 * 4 + j % 2];
-        }
-        CHECK(products[q * width + i] == static_cast<std::uint16_t>(sum & 0xFFFF));
-        half[i] = static_cast<std::int16_t>(random.below(65536) - 32768);
-        share[i] = static_cast<std::int16_t>(random.below(32768));
+    const bhclust::detail::byte_points points{codes.data(), half.data(), share.data()};
+    std::vector<std::uint32_t> words;
+    for (index_t k = 0; k < byte_query::stride * pairs; ++k) {
+      words.push_back((byte() | byte() << 8U) * 0x10001U);
+    }
+    for (int round = 0; round < 20; ++round) {
+      std::vector<byte_query> queries;
+      const byte_query* asked[few];
+      for (index_t q = 0; q < few; ++q) {
+        queries.push_back({words.data() + q, static_cast<std::uint16_t>(random.below(65536)),
+                           sixteen(), positive()});
       }
-      for (int round = 0; round < 20; ++round) {
-        const auto shift = static_cast<std::uint16_t>(random.below(65536));
-        const auto base = static_cast<std::int16_t>(random.below(65536) - 32768);
-        const auto slope = static_cast<std::int16_t>(random.below(32768));
-        const auto bits = bhclust::detail::products_at_least(products + q * width, shift, half,
-                                                             share, base, slope);
-        CHECK((bits >> 48U) == 0);
+      for (index_t q = 0; q < few; ++q) asked[q] = queries.data() + q;
+      std::uint64_t bits[few];
+      bhclust::detail::byte_passing(points, pairs, asked, bits);
+      for (index_t q = 0; q < few; ++q) {
+        CHECK((bits[q] >> 48U) == 0);
         for (index_t i = 0; i < width; ++i) {
-          const auto limited = [](int x) { return std::clamp(x, -32768, 32767); };
-          const int least = limited(limited(half[i] + base) - share[i] * slope / 65536);
-          const auto is = static_cast<std::int16_t>(
-              static_cast<std::uint16_t>(products[q * width + i] - shift));
-          const bool passes = (bits >> i & 1U) != 0;
-          CHECK(passes == (is >= least));
+          CHECK(((bits[q] >> i & 1U) != 0) == passes(points, pairs, *asked[q], i));
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("bytes: rows of bits are turned into columns") {
+  random_source random(2);
+  for (int round = 0; round < 50; ++round) {
+    std::uint64_t x = 0;
+    for (int k = 0; k < 8; ++k) x = x << 8U | static_cast<std::uint64_t>(random.below(256));
+    const std::uint64_t turned = bhclust::detail::transposed_bits(x);
+    for (unsigned i = 0; i < 8; ++i) {
+      for (unsigned j = 0; j < 8; ++j) {
+        CHECK((turned >> (8 * j + i) & 1U) == (x >> (8 * i + j) & 1U));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <bhclust/detail/equal_rows.hpp>
 #include <bhclust/detail/live_clusters.hpp>
 #include <bhclust/detail/root_clusters.hpp>
+#include <bhclust/detail/tree_by_height.hpp>
 #include <bhclust/detail/ward_rounds.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>

@@ -2,6 +2,7 @@
 /// Clusters in bytes: which of many may be near, where boxes exclude few.
 #pragma once
 
+#include <bhclust/detail/kd_order.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/ward_clusters.hpp>
@@ -23,15 +24,16 @@ namespace bhclust::detail {
 /// squared length below 2^15 have a dot product of 16 bits, which may be summed modulo 2^16, and
 /// what each is off by is known: |x - y| is at least |x̂ - ŷ| - e_x - e_y.
 /// So a cluster of cost B or less has
-///     x̂ ŷ >= |x̂|²/2 + |ŷ|²/2 - B (1/n_x + 1/n_y)/2 - k/2,  k = 2 r e + e²,
-/// with e the largest e_x + e_y and r the largest distance that B allows. Whole numbers: every
-/// instruction set lets the same clusters pass. Points that are off by more than most always pass.
+///     x̂ ŷ - |ŷ|²/2 >= |x̂|²/2 - B (1/n_x + 1/n_y)/2 - k/2,  k = 2 r e + e²,
+/// with e the largest e_x + e_y and r the largest distance that B allows. The left side lies
+/// between |x̂|²/2 - 2^16 and |x̂|²/2, so that it has 16 bits, too. Whole numbers: every instruction
+/// set lets the same clusters pass. Points that are off by more than most always pass.
 template <class Clusters>
 class byte_panels {
  public:
-  static constexpr index_t width = 48;
-  /// Queries that are asked together.
-  static constexpr index_t together = byte_products_together;
+  static constexpr index_t width = panel_width;
+  /// Queries that are made ready together.
+  static constexpr index_t together = lanes::count;
 
   explicit byte_panels(const Clusters& clusters)
       : clusters_(clusters),
@@ -91,73 +93,91 @@ class byte_panels {
     double inverse_most = 0.0;  ///< the largest 1/n
   };
 
-  /// A cluster whose neighbours are sought, as a region sees it.
-  class query {
+  /// Eight clusters whose neighbours are sought, as a region sees them.
+  class queries {
    public:
-    /// Writes the codes of a slot's mean to `codes`, 4 bytes for every 2 columns.
-    void load(const byte_panels& panels, index_t region, index_t slot, std::int8_t* codes) {
-      const double* x = panels.clusters_.mean(slot);
-      const double* origin = panels.origin_.data() + region * panels.d_;
-      region_ = &panels.region_[at(region)];
-      double sum = 0.0;
-      const rounded of = panels.round(x, origin, region_->per_unit, [&](index_t j, double code) {
-        std::int8_t* to = codes + j / 2 * 4 + j % 2;
-        to[0] = to[2] = static_cast<std::int8_t>(code);
-        sum += code;
-      });
-      // codes of candidates are counted from -middle
-      shift_ = static_cast<std::uint16_t>(static_cast<std::int32_t>(sum) * middle);
-      square_ = of.square;
-      error_ = of.error + panels.allowed_;
-      inverse_ = 1.0 / panels.clusters_.size(slot);
+    /// Means, eight a column, and 1/n of `count` of them. Writes codes_of_eight() words to `codes`,
+    /// and to `asked`, here and with each limit, what panels are asked.
+    void load(const byte_panels& panels, index_t which, const double* means, const double* inverse,
+              index_t count, std::uint32_t* codes, byte_query* asked) {
+      query_ = asked;
+      region_ = &panels.region_[at(which)];
+      const lanes scale = panels.into_ball(means, which);
+      lanes sum = lanes::all(0.0);
+      lanes square = sum;
+      lanes off = sum;
+      const auto code_of = [&](index_t j) {
+        if (j >= panels.d_) return lanes::all(0.0);
+        const lanes is = panels.in_cube(means, which, j) * scale;
+        const lanes code = whole(is);
+        sum = sum + code;
+        square = square + code * code;
+        off = off + (is - code) * (is - code);
+        return code;
+      };
+      for (index_t p = 0; p < panels.pairs_; ++p) {
+        const lanes first = code_of(2 * p);
+        store_byte_pairs(first, code_of(2 * p + 1), codes + together * p);
+      }
+      sum.store(sum_);
+      square.store(square_);
+      off.store(error_);
+      for (index_t i = 0; i < count; ++i) {
+        error_[i] = most_off(error_[i]) + panels.allowed_;
+        inverse_[i] = inverse[i];
+        // codes of candidates are counted from -middle
+        query_[i].codes = codes + i;
+        query_[i].shift = static_cast<std::uint16_t>(static_cast<std::int32_t>(sum_[i]) * middle);
+      }
     }
 
     /// Lets pass what costs so much or less.
-    void limit(double cost) noexcept {
+    void limit(index_t i, double cost) noexcept {
       constexpr double slack = 1.0 + 1e-6;
       const double scaled = cost * region_->per_unit * region_->per_unit * slack;
       const double slope = scaled * region_->inverse_most * (1.0 + 0x1p-13);
-      const double reach = std::sqrt(scaled * (inverse_ + region_->inverse_most)) * slack;
-      const double extra = error_ * (2.0 * reach + error_) * slack;
-      const double base = 0.5 * (square_ - scaled * inverse_ - extra) - 4.0;
-      all_ = !(slope < 32766.0 && base > -32768.0);
-      if (all_) return;
-      slope_ = static_cast<std::int16_t>(slope + 1.0);
-      base_ = static_cast<std::int16_t>(std::floor(std::min(base, 32767.0)));
+      const double reach = std::sqrt(scaled * (inverse_[i] + region_->inverse_most)) * slack;
+      const double extra = error_[i] * (2.0 * reach + error_[i]) * slack;
+      const double base = 0.5 * (square_[i] - scaled * inverse_[i] - extra) - 4.0 + lift;
+      const auto own = std::uint32_t{1} << static_cast<unsigned>(i);
+      if (!(slope < 32766.0 && base > -32767.0)) {
+        all_ |= own;
+        return;
+      }
+      all_ &= ~own;
+      query_[i].slope = static_cast<std::int16_t>(slope + 1.0);
+      query_[i].level = static_cast<std::int16_t>(std::floor(std::min(base, 32767.0)));
     }
 
-    /// Whether bytes can't say which.
-    [[nodiscard]] bool takes_all() const noexcept { return all_; }
-
-    /// Bits of a panel's clusters that pass, given the products of their codes.
-    [[nodiscard]] std::uint64_t passing(const byte_panels& panels, index_t panel,
-                                        const std::uint16_t* products) const noexcept {
-      const auto first = at(panel * width);
-      return products_at_least(products, shift_, panels.half_square_.data() + first,
-                               panels.share_.data() + first, base_, slope_);
-    }
+    /// Bits of those queries of which bytes can't say what passes.
+    [[nodiscard]] std::uint32_t take_all() const noexcept { return all_; }
 
    private:
     const region* region_ = nullptr;
-    double square_ = 0.0, error_ = 0.0, inverse_ = 0.0;
-    std::uint16_t shift_ = 0;
-    std::int16_t base_ = 0, slope_ = 0;
-    bool all_ = true;
+    byte_query* query_ = nullptr;
+    double square_[together] = {}, error_[together] = {}, inverse_[together] = {};
+    double sum_[together] = {};
+    std::uint32_t all_ = 0;
   };
 
-  /// Products of a panel's codes with those of `together` queries, 48 each.
-  void multiply(index_t panel, const std::int8_t* const* codes,
-                std::uint16_t* products) const noexcept {
-    byte_products(code_.data() + panel * pairs_ * 2 * width, codes, pairs_, products);
+  /// A panel's clusters.
+  [[nodiscard]] byte_points points(index_t panel) const noexcept {
+    const index_t first = panel * width;
+    return {code_.data() + pairs_ * 2 * first, half_square_.data() + first, share_.data() + first};
   }
+  /// Pairs of columns.
+  [[nodiscard]] index_t pairs() const noexcept { return pairs_; }
 
-  [[nodiscard]] index_t bytes_a_query() const noexcept { return 4 * pairs_; }
+  /// Words that the codes of eight queries take.
+  [[nodiscard]] index_t codes_of_eight() const noexcept { return together * pairs_; }
 
  private:
   /// Two products of a candidate's code, in 0 … 2 middle, with a query's, in ± middle, fit into 16
   /// bits with a sign.
   static constexpr std::int32_t middle = 90;
   static constexpr double longest_square = 32767.0;
+  /// Puts x̂ ŷ - |ŷ|²/2, from -49150 to 16384, into 16 bits with a sign.
+  static constexpr std::int32_t lift = 16383;
 
   struct rounded {
     double square;  ///< of its length
@@ -195,10 +215,33 @@ class byte_panels {
       square += code * code;
       put(j, code);
     }
-    return {square, std::sqrt(off) * (1.0 + 1e-6) + 1e-6};
+    return {square, most_off(off)};
   }
   [[nodiscard]] static double in_cube(double x) noexcept {
     return std::clamp(x, -1.0 * middle, 1.0 * middle);
+  }
+  [[nodiscard]] static double most_off(double square) noexcept {
+    return std::sqrt(square) * (1.0 + 1e-6) + 1e-6;
+  }
+
+  /// The same for eight points, a column of theirs.
+  [[nodiscard]] lanes in_cube(const double* means, index_t which, index_t j) const noexcept {
+    const lanes x = lanes::load(means + together * j);
+    const lanes is = (x - origin_[at(which * d_ + j)]) * region_[at(which)].per_unit;
+    return smaller(larger(is, lanes::all(-1.0 * middle)), lanes::all(1.0 * middle));
+  }
+
+  /// What moves eight points of the cube into the ball.
+  [[nodiscard]] lanes into_ball(const double* means, index_t which) const noexcept {
+    lanes square = lanes::all(0.0);
+    for (index_t j = 0; j < d_; ++j) {
+      const lanes is = in_cube(means, which, j);
+      square = square + is * is;
+    }
+    double scale[together];
+    square.store(scale);
+    for (double& s : scale) s = s <= longest_ * longest_ ? 1.0 : longest_ / std::sqrt(s);
+    return lanes::load(scale);
   }
 
   /// Origin and unit of a region of panels, such that most of its points are shorter, and have
@@ -250,7 +293,8 @@ class byte_panels {
     }
   }
 
-  /// What is rounded too far is 0, which passes every test against -2^15 and less.
+  /// Where there is no cluster the code is 0, and taking -2^15 from it gives the least there is,
+  /// which never passes; what is rounded too far is 0 as well, and taking 1 - 2^15 gives the most.
   void encode(index_t slot) {
     auto* to = code_.data() + (codes_of(slot) - code_.data());
     const auto i = at(slot);
@@ -272,13 +316,14 @@ class byte_panels {
     const bool held = is.error <= allowed_;
     if (!held) clear();
     if (!there) {
-      half_square_[i] = 32767;
+      half_square_[i] = -32768;
       share_[i] = 0;
     } else if (!held) {
-      half_square_[i] = -32768;
+      half_square_[i] = -32767;
       share_[i] = 32767;
     } else {
-      half_square_[i] = static_cast<std::int16_t>(std::floor(0.5 * is.square));
+      half_square_[i] =
+          static_cast<std::int16_t>(static_cast<std::int32_t>(0.5 * is.square) - lift);
       share_[i] = static_cast<std::int16_t>(
           std::min(32767.0, std::ceil(32768.0 / (clusters_.size(slot) * of.inverse_most))));
     }
@@ -290,7 +335,7 @@ class byte_panels {
   double longest_;     ///< rounding makes no point of this length too long
   double room_ = 1.0;  ///< the share of what bytes hold that most of a region's points fill
   std::vector<std::uint8_t> code_;         ///< a panel: for every 2 columns 48 pairs
-  std::vector<std::int16_t> half_square_;  ///< |ŷ|²/2; 32767 where there is no cluster
+  std::vector<std::int16_t> half_square_;  ///< |ŷ|²/2 - lift
   std::vector<std::int16_t> share_;        ///< 2^15 of 1/n over the largest 1/n
   std::vector<ward_id> region_of_;         ///< of a panel
   std::vector<region> region_;

@@ -18,6 +18,9 @@
 
 namespace bhclust::detail {
 
+/// Slots of a panel.
+inline constexpr index_t panel_width = 48;
+
 /// So many panels are looked at together.
 inline constexpr index_t panels_together = 8;
 

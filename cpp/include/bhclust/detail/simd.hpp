@@ -8,6 +8,7 @@
 
 #include <bhclust/types.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -44,8 +45,6 @@ inline constexpr bool multiplies_bytes = true;
 #else
 inline constexpr bool multiplies_bytes = false;
 #endif
-/// Queries of a call of byte_products: as many as registers hold the sums of.
-inline constexpr index_t byte_products_together = 4;
 
 #if defined(__GNUC__) && defined(__AVX512F__)
 using chunk [[gnu::vector_size(64)]] = double;
@@ -188,6 +187,29 @@ template <class To, class From>
 #endif
 }
 
+/// How many bits are set.
+[[nodiscard]] inline index_t bits_set(std::uint64_t x) noexcept {
+#if defined(__GNUC__)
+  return __builtin_popcountll(x);
+#else
+  index_t n = 0;
+  for (; x != 0; x &= x - 1) ++n;
+  return n;
+#endif
+}
+
+/// Bit j of byte i becomes bit i of byte j.
+[[nodiscard]] inline std::uint64_t transposed_bits(std::uint64_t x) noexcept {
+  const auto exchange = [&x](unsigned apart, std::uint64_t lower) {
+    const std::uint64_t differ = (x ^ (x >> apart)) & lower;
+    x ^= differ ^ (differ << apart);
+  };
+  exchange(7, 0x00AA00AA00AA00AA);
+  exchange(14, 0x0000CCCC0000CCCC);
+  exchange(28, 0x00000000F0F0F0F0);
+  return x;
+}
+
 /// Has n doubles brought into the cache, if the target knows how.
 inline void fetch_ahead(const double* x, index_t n) noexcept {
 #if defined(__GNUC__)
@@ -258,6 +280,39 @@ inline constexpr std::size_t chunks_of_floats = 8 * sizeof(float) / sizeof(float
   for (unsigned i = 0; i < 8; ++i) bits |= static_cast<std::uint32_t>(x[i] <= y[i]) << i;
   return bits;
 #endif
+}
+
+/// x rounded to whole numbers, lane by lane; |x| < 2^51.
+[[nodiscard, gnu::always_inline]] inline lanes whole(const lanes& x) noexcept {
+  constexpr double one_apart = 0x1.8p52;
+  return (x + one_apart) - one_apart;
+}
+
+/// Whole numbers of one signed byte: for each lane a word of two bytes, a's the lower, twice.
+[[gnu::always_inline]] inline void store_byte_pairs(const lanes& a, const lanes& b,
+                                                    std::uint32_t* out) noexcept {
+  constexpr double one_apart = 0x1.8p52;  // the lowest bits of the sum are the number's
+  for (std::size_t i = 0, l = 0; i < lanes::chunks; ++i) {
+    const chunk_bits low = same_bits<chunk_bits>(a.part[i] + one_apart) & 255U;
+    const chunk_bits two = low | (same_bits<chunk_bits>(b.part[i] + one_apart) & 255U) << 8U;
+    const chunk_bits four = two | two << 16U;
+    std::uint64_t word[sizeof(chunk) / sizeof(double)];
+    std::memcpy(word, &four, sizeof(word));
+    for (const std::uint64_t w : word) out[l++] = static_cast<std::uint32_t>(w);
+  }
+}
+
+/// The nearest floats.
+[[gnu::always_inline]] inline void store_floats(const lanes& x, float* out) noexcept {
+  double from[lanes::count];
+  x.store(from);
+  for (index_t l = 0; l < lanes::count; ++l) out[l] = static_cast<float>(from[l]);
+}
+
+[[nodiscard, gnu::always_inline]] inline float_chunk load_floats(const float* x) noexcept {
+  float_chunk c;
+  std::memcpy(&c, x, sizeof(c));
+  return c;
 }
 
 /// ln of one chunk; see log below. x = 2^k m with m in [√½, √2); with f = m - 1 and s = f / (2 +
@@ -388,6 +443,28 @@ inline void fetch_early(const void* from, index_t doubles) noexcept {
 #endif
 }
 
+/// 48 points in bytes.
+struct byte_points {
+  const std::uint8_t* codes;  ///< for each two coordinates 48 pairs
+  const std::int16_t* half;   ///< taken from each point's product
+  const std::int16_t* share;  ///< 2^15 and less, of a query's slope
+};
+
+/// What 48 points are asked. Codes are two signed bytes, the first coordinate's the lowest, and the
+/// same two once more above them; those of the next two coordinates are `stride` words on.
+struct byte_query {
+  static constexpr index_t stride = 8;
+  static constexpr index_t together = 3;  ///< as many as registers hold the sums of
+
+  const std::uint32_t* codes;
+  std::uint16_t shift;  ///< taken from the products as well
+  std::int16_t level, slope;
+};
+
+// byte_passing: for each of three queries the bits of those points of which x y -
+// half - shift, modulo 2^16 and with a sign, is at least level less the upper half of share times
+// slope, which is 0 or more. The products of two coordinates must not exceed 16 bits with a sign.
+
 // Sums of table entries that are looked up by codes of four bits, laid out as in nibble_sums.hpp.
 // Only whole numbers are added, so every instruction set gives the same sums.
 
@@ -481,16 +558,19 @@ inline void sums_of_values(const std::uint16_t* values, const index_t* place,
       _mm_packus_epi16(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1)));
 }
 
+[[nodiscard]] inline __m256i load_whole(const void* x) noexcept {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(x));
+}
+
 /// Dot products of 48 points.
 struct sums_of_48 {
   __m256i first = _mm256_setzero_si256();
   __m256i second = _mm256_setzero_si256();
   __m256i third = _mm256_setzero_si256();
 
-  void add(__m256i x, __m256i y, __m256i z, const std::int8_t* code) noexcept {
-    std::int32_t four = 0;
-    std::memcpy(&four, code, sizeof(four));
-    const __m256i q = _mm256_set1_epi32(four);
+  [[gnu::always_inline]] void add(__m256i x, __m256i y, __m256i z,
+                                  const std::uint32_t* code) noexcept {
+    const __m256i q = _mm256_set1_epi32(static_cast<int>(*code));
     first = _mm256_add_epi16(first, _mm256_maddubs_epi16(x, q));
     second = _mm256_add_epi16(second, _mm256_maddubs_epi16(y, q));
     third = _mm256_add_epi16(third, _mm256_maddubs_epi16(z, q));
@@ -502,95 +582,89 @@ struct sums_of_48 {
   }
 };
 
-[[nodiscard]] inline __m256i load_bytes(const std::uint8_t* x) noexcept {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+/// Bits of those of 48 points that a query lets pass, given their products.
+[[nodiscard]] inline std::uint64_t let_pass(const std::uint16_t* products,
+                                            const byte_points& points,
+                                            const byte_query& query) noexcept {
+  const __m256i shift = _mm256_set1_epi16(static_cast<short>(query.shift));
+  const __m256i level = _mm256_set1_epi16(query.level);
+  const __m256i slope = _mm256_set1_epi16(query.slope);
+  const auto short_of = [&](index_t i) {
+    const __m256i above = _mm256_sub_epi16(load_whole(products + i), load_whole(points.half + i));
+    const __m256i upper = _mm256_mulhi_epi16(load_whole(points.share + i), slope);
+    return _mm256_cmpgt_epi16(_mm256_subs_epi16(level, upper), _mm256_sub_epi16(above, shift));
+  };
+  const __m256i first = short_of(0);
+  const __m256i second = short_of(16);
+  const __m256i third = short_of(32);
+  if (_mm256_movemask_epi8(_mm256_and_si256(_mm256_and_si256(first, second), third)) == -1)
+    return 0;
+  constexpr int in_order = 0b11011000;  // packing works by halves
+  const auto bits = [](__m256i x, __m256i y) {
+    const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(x, y), in_order);
+    return std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(bytes))};
+  };
+  constexpr std::uint64_t all = (std::uint64_t{1} << 48U) - 1;
+  return ~(bits(first, second) | bits(third, third) << 32U) & all;
 }
 
-/// out[48 q + i], modulo 2^16: the dot product of point i, `pairs` pairs of bytes 96 apart, and the
-/// codes of query q, in which each pair stands twice. Products of two pairs have 16 bits.
-inline void byte_products(const std::uint8_t* points, const std::int8_t* const* codes,
-                          index_t pairs, std::uint16_t* out) noexcept {
-  sums_of_48 a, b, c, d;
-  for (index_t p = 0; p < pairs; ++p, points += 96) {
-    const __m256i x = load_bytes(points);
-    const __m256i y = load_bytes(points + 32);
-    const __m256i z = load_bytes(points + 64);
-    a.add(x, y, z, codes[0] + 4 * p);
-    b.add(x, y, z, codes[1] + 4 * p);
-    c.add(x, y, z, codes[2] + 4 * p);
-    d.add(x, y, z, codes[3] + 4 * p);
+/// The products of 48 points with each of three queries. Not inlined, lest the loop's sums be kept
+/// in memory for the sake of what is around it.
+[[gnu::noinline]] inline void byte_products(const std::uint8_t* code, index_t pairs,
+                                            const byte_query* const* queries,
+                                            std::uint16_t* out) noexcept {
+  sums_of_48 a, b, c;
+  const std::uint32_t* of_a = queries[0]->codes;
+  const std::uint32_t* of_b = queries[1]->codes;
+  const std::uint32_t* of_c = queries[2]->codes;
+  const index_t end = pairs * byte_query::stride;
+  for (index_t p = 0; p < end; p += byte_query::stride, code += 96) {
+    const __m256i x = load_whole(code);
+    const __m256i y = load_whole(code + 32);
+    const __m256i z = load_whole(code + 64);
+    a.add(x, y, z, of_a + p);
+    b.add(x, y, z, of_b + p);
+    c.add(x, y, z, of_c + p);
   }
   a.store(out);
   b.store(out + 48);
   c.store(out + 96);
-  d.store(out + 144);
 }
 
-[[nodiscard]] inline __m256i load_sixteen(const std::int16_t* x) noexcept {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
-}
-
-/// Bit i, i = 0 … 47, tells whether products[i] - shift, a number with a sign, is at least
-/// half[i] + base, limited to 16 bits, less the upper half of share[i] slope, likewise; neither
-/// share nor slope is below 0.
-[[nodiscard]] inline std::uint64_t products_at_least(const std::uint16_t* products,
-                                                     std::uint16_t shift, const std::int16_t* half,
-                                                     const std::int16_t* share, std::int16_t base,
-                                                     std::int16_t slope) noexcept {
-  const __m256i from = _mm256_set1_epi16(static_cast<short>(shift));
-  const __m256i level = _mm256_set1_epi16(base);
-  const __m256i times = _mm256_set1_epi16(slope);
-  const auto short_of = [&](index_t i) {
-    const __m256i is = _mm256_sub_epi16(load_sixteen(products + i), from);
-    const __m256i least = _mm256_subs_epi16(_mm256_adds_epi16(load_sixteen(half + i), level),
-                                            _mm256_mulhi_epi16(load_sixteen(share + i), times));
-    return _mm256_cmpgt_epi16(least, is);
-  };
-  constexpr int in_order = 0b11011000;  // packing works by halves
-  const auto bits_of = [](__m256i bytes) {
-    return static_cast<std::uint32_t>(
-        _mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, in_order)));
-  };
-  const __m256i third = short_of(32);
-  const std::uint64_t low = bits_of(_mm256_packs_epi16(short_of(0), short_of(16)));
-  const std::uint64_t high = bits_of(_mm256_packs_epi16(third, third));
-  constexpr std::uint64_t all = (std::uint64_t{1} << 48U) - 1;
-  return ~(low | high << 32U) & all;
+inline void byte_passing(const byte_points& points, index_t pairs, const byte_query* const* queries,
+                         std::uint64_t* out) noexcept {
+  std::uint16_t products[byte_query::together * 48];
+  byte_products(points.codes, pairs, queries, products);
+  out[0] = let_pass(products, points, *queries[0]);
+  out[1] = let_pass(products + 48, points, *queries[1]);
+  out[2] = let_pass(products + 96, points, *queries[2]);
 }
 
 #else  // AVX2
 
-/// out[48 q + i], modulo 2^16: the dot product of point i, `pairs` pairs of bytes 96 apart, and the
-/// codes of query q, in which each pair stands twice. Products of two pairs have 16 bits.
-inline void byte_products(const std::uint8_t* points, const std::int8_t* const* codes,
-                          index_t pairs, std::uint16_t* out) noexcept {
-  for (index_t q = 0; q < byte_products_together; ++q) {
-    for (index_t i = 0; i < 48; ++i) {
-      std::int32_t sum = 0;
-      for (index_t j = 0; j < 2 * pairs; ++j) {
-        sum += points[j / 2 * 96 + 2 * i + j % 2] * codes[q][j / 2 * 4 + j % 2];
-      }
-      out[48 * q + i] = static_cast<std::uint16_t>(sum);
-    }
-  }
-}
-
-/// Bit i, i = 0 … 47, tells whether products[i] - shift, a number with a sign, is at least
-/// half[i] + base, limited to 16 bits, less the upper half of share[i] slope, likewise; neither
-/// share nor slope is below 0.
-[[nodiscard]] inline std::uint64_t products_at_least(const std::uint16_t* products,
-                                                     std::uint16_t shift, const std::int16_t* half,
-                                                     const std::int16_t* share, std::int16_t base,
-                                                     std::int16_t slope) noexcept {
-  const auto limited = [](std::int32_t x) { return x < -32768 ? -32768 : x > 32767 ? 32767 : x; };
+inline std::uint64_t byte_passing(const byte_points& points, index_t pairs,
+                                  const byte_query& query) noexcept {
   std::uint64_t bits = 0;
-  for (unsigned i = 0; i < 48; ++i) {
-    const std::int32_t upper = share[i] * slope / 65536;
-    const auto is = static_cast<std::int16_t>(static_cast<std::uint16_t>(products[i] - shift));
-    const bool enough = is >= limited(limited(half[i] + base) - upper);
-    bits |= static_cast<std::uint64_t>(enough) << i;
+  for (index_t i = 0; i < 48; ++i) {
+    std::int32_t sum = 0;
+    for (index_t j = 0; j < 2 * pairs; ++j) {
+      const std::uint32_t two = query.codes[byte_query::stride * (j / 2)];
+      const auto code = static_cast<std::int8_t>(static_cast<std::uint8_t>(two >> j % 2 * 8));
+      sum += points.codes[j / 2 * 96 + 2 * i + j % 2] * code;
+    }
+    const auto is =
+        static_cast<std::int16_t>(static_cast<std::uint16_t>(sum - points.half[i] - query.shift));
+    const std::int32_t least = query.level - points.share[i] * query.slope / 65536;
+    bits |= static_cast<std::uint64_t>(is >= std::max(least, -32768)) << i;
   }
   return bits;
+}
+
+inline void byte_passing(const byte_points& points, index_t pairs, const byte_query* const* queries,
+                         std::uint64_t* out) noexcept {
+  for (index_t q = 0; q < byte_query::together; ++q) {
+    out[q] = byte_passing(points, pairs, *queries[q]);
+  }
 }
 
 /// Bit i tells whether values[i] <= most, i = 0 … 31.

@@ -6,7 +6,9 @@
 #include <bhclust/detail/kd_order.hpp>
 #include <bhclust/detail/kd_panels.hpp>
 #include <bhclust/detail/nearest_lists.hpp>
+#include <bhclust/detail/panel_search.hpp>
 #include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/tree_by_height.hpp>
 #include <bhclust/detail/ward_clusters.hpp>
 #include <bhclust/detail/ward_points.hpp>
 #include <bhclust/progress.hpp>
@@ -45,6 +47,7 @@ template <class Points>
 class ward_rounds {
   using clusters = decltype(std::declval<Points&>().take_clusters());
   using panels = kd_panels<clusters>;
+  using search = panel_search<clusters>;
 
  public:
   ward_rounds(Points points, index_t rows, double lambda, const ward_plan& plan, thread_team& team,
@@ -61,7 +64,7 @@ class ward_rounds {
         nearest_(at(clusters_.slots())),
         lambda_(lambda / points.cost_unit()),
         rows_(rows),
-        spaces_(at(team.size()), typename panels::search(index_)) {
+        spaces_(at(team.size()), search(index_)) {
     merges_.reserve(at(rows));
   }
 
@@ -143,7 +146,7 @@ class ward_rounds {
     return spent;
   }
 
-  effort run(typename panels::search& space) {
+  effort run(search& space) {
     const index_t looked = space.run(depth_);
     return {space.size(), looked, space.passed(), space.offered(), space.taken()};
   }
@@ -201,7 +204,7 @@ class ward_rounds {
   }
 
   /// The slots of a panel whose neighbour is not proved by their lists.
-  void collect(index_t panel, typename panels::search& space) {
+  void collect(index_t panel, search& space) {
     const index_t end = std::min(clusters_.slots(), (panel + 1) * panels::width);
     for (index_t s = panel * panels::width; s < end; ++s) {
       if (!clusters_.occupied(s)) continue;
@@ -451,45 +454,8 @@ class ward_rounds {
   index_t ordered_ = 0;
   index_t looked_ = 0;  ///< panels that the last round's searches looked into
   search_depth depth_ = search_depth::panels;
-  std::vector<typename panels::search> spaces_;
+  std::vector<search> spaces_;
 };
-
-/// The forest of some merges: nodes in order of cost, those of equal cost in the order of the
-/// merges; a union never comes before its parts, whatever rounding did to their costs.
-[[nodiscard]] inline tree tree_by_height(index_t rows, std::vector<ward_merge> merges,
-                                         double cost_unit) {
-  struct placed {
-    double height;
-    ward_id merge;
-  };
-  std::vector<placed> order(merges.size());
-  for (std::size_t k = 0; k < merges.size(); ++k) {
-    double height = merges[k].cost;
-    for (const ward_id child : {merges[k].a, merges[k].b}) {
-      if (child < rows) continue;
-      height = std::max(height, order[static_cast<std::size_t>(child - rows)].height);
-    }
-    order[k] = {height, static_cast<ward_id>(k)};
-  }
-  std::sort(order.begin(), order.end(), [](const placed& x, const placed& y) {
-    return x.height < y.height || (x.height == y.height && x.merge < y.merge);
-  });
-  std::vector<ward_id> node(merges.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    node[static_cast<std::size_t>(order[k].merge)] =
-        static_cast<ward_id>(rows) + static_cast<ward_id>(k);
-  }
-  tree_builder grown(rows, cost_kind::divergence);
-  const auto renamed = [&](ward_id old) -> index_t {
-    return old < rows ? old : node[static_cast<std::size_t>(old - rows)];
-  };
-  for (const auto& next : order) {
-    const auto& merge = merges[static_cast<std::size_t>(next.merge)];
-    const auto [a, b] = std::minmax({renamed(merge.a), renamed(merge.b)});
-    grown.join(a, b, merge.cost * cost_unit);
-  }
-  return std::move(grown).finish();
-}
 
 template <class Points>
 [[nodiscard]] tree tree_by_rounds(Points points, index_t rows, double lambda, const ward_plan& plan,
