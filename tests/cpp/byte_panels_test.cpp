@@ -1,6 +1,7 @@
 // Clusters in bytes: dot products against plain numbers, and that nothing near is lost.
 #include "random_source.hpp"
 #include <bhclust/detail/byte_panels.hpp>
+#include <bhclust/detail/byte_products.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/ward_clusters.hpp>

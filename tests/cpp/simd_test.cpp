@@ -1,3 +1,5 @@
+#include <bhclust/detail/lane_functions.hpp>
+#include <bhclust/detail/nibble_sums.hpp>
 #include <bhclust/detail/simd.hpp>
 
 #include <doctest/doctest.h>

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/coded_table.hpp>
 #include <bhclust/detail/distinct_rows.hpp>
+#include <bhclust/detail/nibble_sums.hpp>
 #include <bhclust/detail/row_bounds.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>

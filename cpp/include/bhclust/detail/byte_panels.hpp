@@ -2,6 +2,7 @@
 /// Clusters in bytes: which of many may be near, where boxes exclude few.
 #pragma once
 
+#include <bhclust/detail/byte_products.hpp>
 #include <bhclust/detail/kd_order.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/simd.hpp>

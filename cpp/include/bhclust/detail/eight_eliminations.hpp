@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/cholesky.hpp>
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/types.hpp>
 

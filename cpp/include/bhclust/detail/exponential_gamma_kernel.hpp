@@ -2,6 +2,7 @@
 /// Evidence of clusters of exponential rows, eight at a time.
 #pragma once
 
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/special.hpp>

@@ -2,6 +2,7 @@
 /// Functions of counts, computed once for small counts.
 #pragma once
 
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>

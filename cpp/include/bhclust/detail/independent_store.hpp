@@ -9,6 +9,7 @@
 #include <bhclust/detail/function_tables.hpp>
 #include <bhclust/detail/level_terms.hpp>
 #include <bhclust/detail/margin_clusters.hpp>
+#include <bhclust/detail/nibble_sums.hpp>
 #include <bhclust/detail/row_bounds.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/family.hpp>

@@ -2,6 +2,7 @@
 /// Bounds on divergences that are logarithms of pooled spreads.
 #pragma once
 
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/simd.hpp>

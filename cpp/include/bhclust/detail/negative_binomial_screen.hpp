@@ -2,6 +2,7 @@
 /// Bounds on divergences of negative binomial counts.
 #pragma once
 
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/detail/screenable.hpp>
 #include <bhclust/detail/simd.hpp>

@@ -2,6 +2,7 @@
 /// Log marginal likelihoods of many clusters of Normal columns.
 #pragma once
 
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/moment_lanes.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/simd.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/column_holes.hpp>
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>

@@ -2,6 +2,7 @@
 /// Evidence of Gaussian clusters with independent columns, eight at a time.
 #pragma once
 
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>

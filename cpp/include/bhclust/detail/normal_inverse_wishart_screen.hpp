@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/eight_eliminations.hpp>
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/box_tree.hpp>
 #include <bhclust/detail/byte_panels.hpp>
+#include <bhclust/detail/byte_products.hpp>
 #include <bhclust/detail/kd_panels.hpp>
 #include <bhclust/detail/leaf_boxes.hpp>
 #include <bhclust/detail/nearest_lists.hpp>
@@ -335,7 +336,7 @@ class panel_search {
   void put_off(index_t i, index_t panel, std::uint64_t places) {
     for (; places != 0; places &= places - 1) {
       const index_t slot = panel * width + lowest_bit(places);
-      fetch_ahead(clusters_.mean(slot), d_);
+      fetch_early(clusters_.mean(slot), d_);
       waiting_[at(waits_++)] = {i, slot};
       if (waits_ == most) score_waiting();
     }

@@ -2,6 +2,7 @@
 /// Bounds on divergences whose potential is that of Kullback and Leibler.
 #pragma once
 
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/detail/root_sketch.hpp>
 #include <bhclust/detail/screenable.hpp>

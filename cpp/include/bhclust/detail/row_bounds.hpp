@@ -5,6 +5,7 @@
 
 #include <bhclust/detail/coded_table.hpp>
 #include <bhclust/detail/nibble_sums.hpp>
+#include <bhclust/detail/nibbles.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/function_tables.hpp>
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/rate_sums.hpp>
 #include <bhclust/detail/shared_columns_store.hpp>
 #include <bhclust/detail/simd.hpp>

@@ -4,6 +4,7 @@
 
 #include <bhclust/analysis/cut.hpp>
 #include <bhclust/concentration.hpp>
+#include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/log_space.hpp>
 #include <bhclust/detail/marginal_batch.hpp>
 #include <bhclust/detail/memory.hpp>
