@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 namespace bhclust::detail {
 
@@ -14,16 +14,16 @@ namespace bhclust::detail {
 class small_buffer {
  public:
   explicit small_buffer(index_t count) {
-    if (count > few) many_.resize(static_cast<std::size_t>(count));
+    if (count > few) many_.reset(new double[static_cast<std::size_t>(count)]);
   }
 
-  [[nodiscard]] double* data() noexcept { return many_.empty() ? some_.data() : many_.data(); }
+  [[nodiscard]] double* data() noexcept { return many_ ? many_.get() : some_.data(); }
 
  private:
-  static constexpr index_t few = 128;
+  static constexpr index_t few = 512;
 
   std::array<double, few> some_;
-  std::vector<double> many_;
+  std::unique_ptr<double[]> many_;
 };
 
 }  // namespace bhclust::detail
