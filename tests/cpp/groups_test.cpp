@@ -288,6 +288,7 @@ TEST_CASE("groups: stores of lanes score as the plain one does") {
     check_group_store(independent, columns);
     bhclust::NormalInverseWishart full;
     full.mean = 990.0;
+    full.nu = 11.0;
     check_group_store(full, columns);
     bhclust::NormalKnownVariance known;
     known.mean = 990.0;
