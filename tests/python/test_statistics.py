@@ -391,18 +391,23 @@ def test_assignments_of_groups_weigh_their_rows() -> None:
     groups, own, alpha = members(labels.tolist()), case.log_marginal(), 0.7
     S = case.family.statistics(case.cells, labels)
     clusters = [[2], [5]]
+    scored = [[2], [5]]  # as of when they had last grown by a quarter
 
     def log_h(cluster: list[int]) -> float:
         rows = rows_of(groups, cluster)
         return math.log(alpha) + math.lgamma(len(rows)) + own(rows)
 
     for g in set(range(10)) - {2, 5}:
-        gains = [log_h([*c, g]) - log_h(c) for c in clusters] + [log_h([g])]
+        gains = [log_h([*c, g]) - log_h(c) for c in scored] + [log_h([g])]
         best = int(np.argmax(gains))
         if best == len(clusters):
             clusters.append([g])
-        else:
-            clusters[best].append(g)
+            scored.append([g])
+            continue
+        clusters[best].append(g)
+        before, now = (len(rows_of(groups, c)) for c in (scored[best], clusters[best]))
+        if 4 * (now - before) >= before:
+            scored[best] = list(clusters[best])
     tree = bhclust.bayes_kmeans_bhc(S, alpha=alpha, seeds=[2, 5], merge=False)
     found = {tuple(leaves) for leaves in twin.members_of(pairs(tree), 10)}
     assert {tuple(sorted(c)) for c in clusters} <= found
