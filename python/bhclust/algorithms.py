@@ -198,9 +198,10 @@ def bayes_kmeans_bhc(
     """Bayes K-means BHC: clusters first, trees afterwards (Xu, Heller & Ghahramani 2009).
 
     Some rows become clusters. Every other row, in the order of the table, joins the cluster or
-    opens the one that gives the largest marginal likelihood of the Dirichlet process mixture.
-    Greedy BHC makes a tree below each cluster; clusters are merged while the marginal likelihood
-    rises, and greedy BHC makes a tree of what is left.
+    opens the one that gives the largest marginal likelihood of the Dirichlet process mixture; a
+    cluster is taken for what it was when it had last grown by a quarter. Greedy BHC makes a tree
+    below each cluster; clusters are merged while the marginal likelihood rises, and greedy BHC
+    makes a tree of what is left.
 
     Parameters
     ----------
@@ -211,14 +212,16 @@ def bayes_kmeans_bhc(
     alpha : float
         Concentration of the Dirichlet process, above 0; larger values favour more clusters.
     n_seeds : int, optional
-        Rows drawn to start clusters; None: the root of n_rows, rounded.
+        Rows drawn to start clusters; None: the root of n_rows, rounded. At most 256 rows have the
+        tree of `bhc` unless this or ``seeds`` is given: it costs no more.
     seeds : array-like of int, optional
         The numbers of these rows, in place of ``n_seeds``.
     merge : bool
         Whether clusters are merged before the tree of clusters is grown.
     exact_rows : int
         Below a cluster of more rows the tree is grown by parts: greedy BHC of a random sample of
-        as many rows as its root, and of the rows that each of these attracts; at least 2.
+        as many rows as its root, and average linkage, by the evidence of pairs, of the rows that
+        each of these attracts; at least 2.
     random_state : int
         Seed of the rows drawn, from 0 to 2^64 - 1.
     n_threads : int, optional

@@ -94,7 +94,7 @@ def approximation_loss(
     Notes
     -----
     About n_rows² scores. What is lost on a draw says little about clusters so small that the draw
-    has hardly a row of them.
+    has hardly a row of them. Bayes K-means of at most 256 rows is `bhc` itself: draw more.
     """
     from bhclust.metrics import adjusted_rand_index
 

@@ -154,9 +154,10 @@ class BHC(TreeClusterer):
         """Cluster groups of rows by their sufficient statistics (`Family.statistics`).
 
         Each group is one leaf: the posterior is over the partitions of the rows that keep every
-        group whole. The family and its hyperparameters are those of the statistics, whatever
-        ``family`` says; they are not learned, so ``hyperparameters="learn"`` is refused, and so is
-        ``tree="ward"``, which looks at cells; ``"auto"`` is the better of greedy BHC and RBHC.
+        group whole. The family is that of the statistics, whatever ``family`` says, and so are its
+        hyperparameters unless they are to be learned (``hyperparameters="learn"``: see
+        `bhclust.learn`). ``tree="ward"``, which looks at cells, is refused; ``"auto"`` is the
+        better of greedy BHC and RBHC.
 
         Parameters
         ----------
@@ -171,14 +172,13 @@ class BHC(TreeClusterer):
         check_choice("tree", self.tree, GROWTHS)
         check_bool("collapse", self.collapse)
         check_choice("hyperparameters", self.hyperparameters, ("auto", "learn", "data"))
-        if self.hyperparameters == "learn":
-            raise ValueError(
-                'hyperparameters is "learn", which needs the rows; with statistics use "data", and '
-                "learn on some of the rows before"
-            )
         check_cut(self.rule, self.threshold, self.n_clusters, len(statistics))
-        alpha = 1.0 if self.alpha is None else check_alpha(self.alpha)
-        found = self._of_fixed(statistics._table, statistics.family, alpha)
+        alpha = None if self.alpha is None else check_alpha(self.alpha)
+        if self.hyperparameters == "learn":
+            found = self._learned(statistics, statistics.family, alpha, ())
+        else:
+            fixed = 1.0 if alpha is None else alpha
+            found = self._of_fixed(statistics._table, statistics.family, fixed)
         labels = found.cut(rule=self.rule, threshold=self.threshold, n_clusters=self.n_clusters)
         self._keep_groups(statistics, found, labels)
         return self
@@ -252,18 +252,23 @@ class BHC(TreeClusterer):
     ) -> Posterior:
         fixed = self._fixed_columns(table.n_columns, layout)
         if len(fixed) < table.n_columns:
-            return learn(
-                table,
-                family,
-                alpha=alpha,
-                tree=self.tree,
-                fixed=fixed,
-                collapse=self.collapse,
-                n_threads=self.n_threads,
-                max_memory=self.max_memory,
-                progress=self.progress,
-            ).posterior
+            return self._learned(table, family, alpha, fixed)
         return self._of_fixed(table, family, 1.0 if alpha is None else alpha)
+
+    def _learned(
+        self, X: Table | Statistics, family: Family, alpha: float | None, fixed: Sequence[int]
+    ) -> Posterior:
+        return learn(
+            X,
+            family,
+            alpha=alpha,
+            tree=self.tree,
+            fixed=fixed,
+            collapse=self.collapse,
+            n_threads=self.n_threads,
+            max_memory=self.max_memory,
+            progress=self.progress,
+        ).posterior
 
     def _of_fixed(self, table: Table, family: Family, alpha: float) -> Posterior:
         """With the hyperparameters as they are: of several trees the one of highest evidence."""

@@ -84,6 +84,10 @@ class HyperparameterVector:
     number of rows: far above it every row would be a cluster for nothing, and a table of noise is
     explained by that as well as by one cluster.
 
+    Of groups of rows the spreads are those of the groups' means, no resolution is known, and the
+    prior means of the blocks of a `Product` stay as they are; the concentration stays below a
+    quarter of the number of groups.
+
     Parameters
     ----------
     family : Family
@@ -165,16 +169,23 @@ class HyperparameterVector:
         for keyword, value in family.parameters().items():  # type: ignore[attr-defined]
             place = slice(self._gradient_size, self._gradient_size + sizes[keyword])
             self._gradient_size = place.stop
-            if learned and keyword not in _given(family):
+            if learned and keyword not in self._kept(family):
                 pieces.append(self._piece(family, columns, keyword, value, place))
         return pieces
+
+    def _kept(self, family: Family) -> Collection[str]:
+        """The hyperparameters that are not learned."""
+        given = list(_given(family))
+        if self._table.is_grouped and isinstance(self._family, Product):
+            given.append("mean")
+        return given
 
     def _piece(
         self, family: Family, columns: list[int], keyword: str, value: Any, place: slice
     ) -> _Piece:
         base = np.asarray(value, dtype=np.float64)
         if keyword == "mean":
-            return self._mean_piece(columns, base, place)
+            return self._mean_piece(family, columns, base, place)
         shares = isinstance(family, MultinomialDirichlet) and base.size > 1
         is_scaled = base.ndim == 2 or (shares and is_vast(self._table))
         is_nu = isinstance(family, NormalInverseWishart) and keyword == "nu"
@@ -184,15 +195,17 @@ class HyperparameterVector:
             keyword, base.shape, shift, len(self._start), logs.size, place, is_scaled, base, None
         )
         floor = logs - REACH[0]
-        if not is_scaled and keyword in _scales(family):
+        is_recorded = not self._table.is_grouped
+        if is_recorded and not is_scaled and keyword in _scales(family):
             floor = np.maximum(floor, self._log_resolution(columns, logs.size))
         self._start.extend(logs.tolist())
         self._lower.extend(floor.tolist())
         self._linear.extend([False] * logs.size)
         return piece
 
-    def _mean_piece(self, columns: list[int], base: Vector, place: slice) -> _Piece:
-        cells = np.asarray(self._table.arrays)
+    def _mean_piece(self, family: Family, columns: list[int], base: Vector, place: slice) -> _Piece:
+        is_grouped = self._table.is_grouped
+        cells = _means_of_groups(family, self._table) if is_grouped else self._cells()
         spreads = np.array([_spread(cells[:, j]) for j in columns])
         unit = MEAN_UNIT * (spreads if base.size == len(columns) else np.array(spreads.max()))
         unit = unit.reshape(base.shape)
@@ -204,8 +217,11 @@ class HyperparameterVector:
         self._linear.extend([True] * base.size)
         return piece
 
+    def _cells(self) -> Vector:
+        return np.asarray(self._table.arrays)
+
     def _log_resolution(self, columns: list[int], count: int) -> Vector:
-        cells = np.asarray(self._table.arrays)
+        cells = self._cells()
         steps = np.array([_least_step(cells[:, j]) for j in columns])
         with np.errstate(divide="ignore"):
             floors = np.log(steps**2 / 12)
@@ -247,6 +263,16 @@ def _least_step(column: Vector) -> float:
     """The least distance of different values; 0 when all are equal."""
     steps = np.diff(np.unique(column[np.isfinite(column)]))
     return float(steps.min()) if steps.size else 0.0
+
+
+def _means_of_groups(family: Family, table: Table) -> Vector:
+    """The mean of each column in each group, NaN where nothing was observed."""
+    values = np.asarray(table.arrays[0])
+    if isinstance(family, NormalInverseWishart):
+        return values[:, 1 : 1 + table.n_columns]
+    # each column: its number of values, their mean as a pair, their squares about it
+    moments = values.reshape(table.n_rows, table.n_columns, 4)
+    return np.where(moments[:, :, 0] > 0, moments[:, :, 1], np.nan)
 
 
 def _spread(column: Vector) -> float:

@@ -29,7 +29,7 @@ from bhclust.options import (
     check_threads,
     shown,
 )
-from bhclust.table import as_table, rows_of
+from bhclust.table import as_leaves, rows_of
 from bhclust.trees import as_tree
 
 __all__ = ["Learned", "Step", "learn"]
@@ -61,7 +61,7 @@ class Learned:
 
 def learn(
     X: Any,
-    family: Family | str,
+    family: Family | str | None = None,
     *,
     alpha: float | None = None,
     tree: Tree | str = "auto",
@@ -89,9 +89,13 @@ def learn(
 
     Parameters
     ----------
-    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns)
-    family : Family or str
-        The start; an alias takes its own from X.
+    X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
+        Of `Statistics` each group is a leaf, and evidence is that of partitions which keep it
+        whole: what groups hide, such as how rows lie within them, is in their statistics, but
+        clusters within a group are not found. Ward's trees are left out. Prior means of the blocks
+        of a `Product` then stay as they are.
+    family : Family or str, optional
+        The start; an alias takes its own from X. None: that of Statistics.
     alpha : float, optional
         A fixed concentration; None: it is learned from 1.
     tree : {"auto", "greedy", "rbhc", "ward", "bayes-kmeans", "randomized"} or a tree
@@ -103,8 +107,8 @@ def learn(
     collapse : bool
         Greedy trees merge equal rows first, as in `bhc`.
     max_rows : int
-        From a table with more rows so many are drawn to learn hyperparameters from; the trees of
-        all rows are then grown once each, and hyperparameters fitted to the best.
+        From a table with more rows, or groups, so many are drawn to learn hyperparameters from; the
+        trees of all are then grown once each, and hyperparameters fitted to the best.
     max_rounds : int
         At most so many trees grown anew.
     max_regrafts : int
@@ -141,7 +145,7 @@ def learn(
     check_count("max_rounds", max_rounds, 0)
     check_count("max_regrafts", max_regrafts, 0)
     seed = check_seed("random_state", random_state)
-    table = as_table(X)
+    table = as_leaves(X)
     start = resolve_family(family, X)
     check_memory(max_memory, "learn", start, table.n_rows, table.n_columns)
     concentration = None if alpha is None else check_alpha(alpha)

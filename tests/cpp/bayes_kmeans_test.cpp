@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -76,6 +77,17 @@ void check_clades(const tree& t, const groups& clusters) {
   }
 }
 
+/// A cluster, and as much of it as its scores are made from: all, once a quarter has come.
+template <class Rows>
+struct growing {
+  Rows now, scored;
+
+  template <class Size>
+  void update(const Size& size) {
+    if (4 * (size(now) - size(scored)) >= size(scored)) scored = now;
+  }
+};
+
 /// Follows the assignment: `found` holds the clusters, whose choices must have been best up to
 /// rounding.
 template <class Model>
@@ -86,17 +98,22 @@ void check_assignment(const Model& model, const table& X, const std::vector<inde
   for (index_t c = 0; c < count(found); ++c) {
     for (const index_t i : found[at(c)]) home[at(i)] = c;
   }
-  groups now(found.size());
-  for (const index_t i : seeds) now[at(home[at(i)])].push_back(i);
-  for (const auto& cluster : now) CHECK(cluster.size() <= 1);
+  std::vector<growing<std::vector<index_t>>> clusters(found.size());
+  const auto size = [](const std::vector<index_t>& rows) { return count(rows); };
+  for (const index_t i : seeds) clusters[at(home[at(i)])].now.push_back(i);
+  for (auto& cluster : clusters) {
+    CHECK(cluster.now.size() <= 1);
+    cluster.update(size);
+  }
   for (index_t i = 0; i < X.rows(); ++i) {
     if (std::find(seeds.begin(), seeds.end(), i) != seeds.end()) continue;
-    auto& chosen = now[at(home[at(i)])];
-    const double got = p.gain(chosen, i);
+    auto& chosen = clusters[at(home[at(i)])];
+    const double got = p.gain(chosen.scored, i);
     double best = p.gain({}, i);
-    for (const auto& cluster : now) best = std::max(best, p.gain(cluster, i));
+    for (const auto& cluster : clusters) best = std::max(best, p.gain(cluster.scored, i));
     CHECK_MESSAGE(near(got, best, 10.0, 1e-9), "row " << i << ": " << got << " of " << best);
-    chosen.push_back(i);
+    chosen.now.push_back(i);
+    chosen.update(size);
   }
 }
 
@@ -185,32 +202,39 @@ TEST_CASE("Bayes K-means: several blocks of rows, and slots dropped on the way")
   const auto clusters = assigned(family, X, seeds, 1.0);
   // the twin in one pass, by statistics
   const auto model = bhclust::bind(family, X.view());
+  struct sum {
+    statistics of;
+    index_t rows = 0;
+  };
   groups now;
-  std::vector<statistics> sums;
-  for (const index_t i : seeds) {
-    now.push_back({i});
-    sums.push_back(observed(model, X, {i}));
-  }
+  std::vector<growing<sum>> sums;
+  const auto size = [](const sum& s) { return s.rows; };
+  const auto put = [&](std::size_t home, const statistics& row, index_t i) {
+    now[home].push_back(i);
+    sums[home].now = {joined(model, sums[home].now.of, row), sums[home].now.rows + 1};
+    sums[home].update(size);
+  };
+  const auto open = [&] {
+    now.emplace_back();
+    sums.push_back({{nothing(model), 0}, {nothing(model), 0}});
+    return now.size() - 1;
+  };
+  for (const index_t i : seeds) put(open(), observed(model, X, {i}), i);
   for (index_t i = 0; i < X.rows(); ++i) {
     if (std::find(seeds.begin(), seeds.end(), i) != seeds.end()) continue;
     const auto row = observed(model, X, {i});
     double best = log_marginal(model, row);
     std::size_t home = now.size();
     for (std::size_t c = 0; c < now.size(); ++c) {
-      const double gain = log_marginal(model, joined(model, sums[c], row)) -
-                          log_marginal(model, sums[c]) +
-                          std::log(static_cast<double>(now[c].size()));
+      const double gain = log_marginal(model, joined(model, sums[c].scored.of, row)) -
+                          log_marginal(model, sums[c].scored.of) +
+                          std::log(static_cast<double>(sums[c].scored.rows));
       if (gain >= best && (home == now.size() || gain > best)) {
         best = gain;
         home = c;
       }
     }
-    if (home == now.size()) {
-      now.emplace_back();
-      sums.push_back(nothing(model));
-    }
-    now[home].push_back(i);
-    sums[home] = joined(model, sums[home], row);
+    put(home == now.size() ? open() : home, row, i);
   }
   groups found = clusters;
   for (auto* each : {&found, &now}) {
@@ -283,6 +307,77 @@ TEST_CASE("Bayes K-means: trees of clusters by parts, every family") {
   auto options = seeded({0}, true);
   options.exact_rows = 4;
   CHECK(bayes_kmeans_bhc(same.view(), bhclust::NormalInverseGamma{}, options).merges() == 299);
+}
+
+TEST_CASE("average linkage: its clusters are those of merging the least average cost") {
+  random_source random(11);
+  bhclust::detail::average_linkage linkage;
+  for (index_t n = 1; n <= 40; ++n) {
+    std::vector<double> cost(at(n * n));
+    linkage.resize(n);
+    for (index_t i = 0; i < n; ++i) {
+      for (index_t j = 0; j < i; ++j) {
+        cost[at(i * n + j)] = random.normal();
+        linkage.costs_before(i)[j] = cost[at(i * n + j)];
+      }
+    }
+    groups now;
+    for (index_t i = 0; i < n; ++i) now.push_back({i});
+    const auto t = linkage.run();
+    REQUIRE(t.merges() == n - 1);
+    while (now.size() > 1) {
+      double best = std::numeric_limits<double>::infinity();
+      std::size_t a = 0;
+      std::size_t b = 0;
+      for (std::size_t x = 0; x < now.size(); ++x) {
+        for (std::size_t y = 0; y < x; ++y) {
+          double sum = 0.0;
+          for (const index_t i : now[x]) {
+            for (const index_t j : now[y]) sum += cost[at(std::max(i, j) * n + std::min(i, j))];
+          }
+          sum /= static_cast<double>(now[x].size() * now[y].size());
+          if (!(sum < best)) continue;
+          best = sum;
+          a = y;
+          b = x;
+        }
+      }
+      now[a].insert(now[a].end(), now[b].begin(), now[b].end());
+      now.erase(now.begin() + static_cast<std::ptrdiff_t>(b));
+      check_clades(t, {now[a]});
+    }
+  }
+}
+
+TEST_CASE("average linkage: equal and infinite costs end, too") {
+  bhclust::detail::average_linkage linkage;
+  for (const double cost : {0.0, std::numeric_limits<double>::infinity(), 1e308, -1e308}) {
+    linkage.resize(17);
+    for (index_t i = 1; i < 17; ++i) std::fill_n(linkage.costs_before(i), i, cost);
+    CHECK(linkage.run().merges() == 16);
+  }
+  linkage.resize(9);
+  for (index_t i = 1; i < 9; ++i) {
+    for (index_t j = 0; j < i; ++j) {
+      linkage.costs_before(i)[j] = i % 2 == j % 2 ? 1.0 : std::numeric_limits<double>::infinity();
+    }
+  }
+  const auto t = linkage.run();
+  check_clades(t, {{0, 2, 4, 6, 8}, {1, 3, 5, 7}});
+}
+
+TEST_CASE("Bayes K-means: few rows without seeds have greedy BHC's tree") {
+  const table few = blobs(256);
+  const table many = blobs(257);
+  const bhclust::NormalInverseGamma family;
+  check_same(bayes_kmeans_bhc(few.view(), family), greedy_bhc(few.view(), family));
+  bayes_kmeans_options options;
+  options.n_seeds = 16;
+  const auto by_seeds = bayes_kmeans_bhc(few.view(), family, options);
+  CHECK(by_seeds.merges() == 255);
+  CHECK(by_seeds.children() != greedy_bhc(few.view(), family).children());
+  CHECK(bayes_kmeans_bhc(many.view(), family).children() !=
+        greedy_bhc(many.view(), family).children());
 }
 
 TEST_CASE("Bayes K-means: groups are its clusters, merged no further than there is room") {

@@ -7,6 +7,8 @@
 #include <bhclust/algorithm/randomized.hpp>
 #include <bhclust/algorithm/relaxed.hpp>
 #include <bhclust/any_family.hpp>
+#include <bhclust/family/normal_inverse_gamma.hpp>
+#include <bhclust/family/normal_inverse_wishart.hpp>
 #include <bhclust/family/normal_known_variance.hpp>
 #include <bhclust/groups.hpp>
 #include <bhclust/inference/evidence.hpp>
@@ -19,6 +21,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 using namespace testkit;
@@ -222,4 +225,90 @@ TEST_CASE("groups: what does not fit is refused") {
   S.values[1] = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(static_cast<void>(bhclust::greedy_bhc(S.view(1), of_groups)),
                   std::invalid_argument);
+}
+
+namespace {
+
+/// Groups of 1 to 9 rows of random places.
+template <class Family>
+group_statistics scattered(const Family& family, index_t groups, index_t columns,
+                           random_source& random) {
+  std::vector<double> cells;
+  std::vector<index_t> labels;
+  for (index_t g = 0; g < groups; ++g) {
+    const double place = 1000.0 + 20.0 * random.normal();
+    for (index_t i = 0; i <= g % 9; ++i) {
+      labels.push_back(g);
+      for (index_t j = 0; j < columns; ++j) cells.push_back(place + random.normal());
+    }
+  }
+  const table X(std::move(cells), columns);
+  return aggregated(X.view(), family, labels, groups);
+}
+
+/// The family's own store of groups against the plain one, before and after merges.
+template <class Family>
+void check_group_store(const Family& family, index_t columns) {
+  using bhclust::detail::batched_store;
+  random_source random(21);
+  const grouped<Family> of_groups{family};
+  const auto S = scattered(of_groups, 70, columns, random);
+  const table_view X = S.view(columns);
+  const auto model = bhclust::bind(of_groups, X);
+  using bare = typename std::decay_t<decltype(model)>::bare;
+  using own =
+      bhclust::detail::inner_group_store<bare, std::decay_t<decltype(model.base().inner())>>;
+  REQUIRE(own::takes(model.base(), X));
+  own fast(model.base(), X);
+  batched_store<bare> plain(model.base(), X);
+  for (index_t k = 0; k < 40; ++k) {
+    REQUIRE(fast.merge(2 * k % 70, 2 * k + 1) == plain.merge(2 * k % 70, 2 * k + 1));
+  }
+  typename own::query q;
+  typename batched_store<bare>::query p;
+  std::vector<double> found(static_cast<std::size_t>(fast.slots())), expected(found);
+  for (const index_t slot : {index_t{0}, index_t{33}, index_t{69}, index_t{80}, index_t{109}}) {
+    fast.load(q, slot);
+    plain.load(p, slot);
+    fast.row(q, 0, 80, found.data());
+    plain.row(p, 0, 80, expected.data());
+    for (std::size_t s = 0; s < 80; ++s) {
+      if (static_cast<index_t>(s) == slot) continue;
+      CHECK_MESSAGE(near(found[s], expected[s], 100.0, 1e-9), slot << " and " << s);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("groups: stores of lanes score as the plain one does") {
+  for (const index_t columns : {1, 3, 9}) {
+    bhclust::NormalInverseGamma independent;
+    independent.mean = 990.0;
+    check_group_store(independent, columns);
+    bhclust::NormalInverseWishart full;
+    full.mean = 990.0;
+    full.nu = 11.0;
+    check_group_store(full, columns);
+    bhclust::NormalKnownVariance known;
+    known.mean = 990.0;
+    check_group_store(known, columns);
+  }
+}
+
+TEST_CASE("groups: missing cells, and more rows than there is a table for, have the plain store") {
+  const bhclust::NormalInverseGamma family;
+  const grouped<bhclust::NormalInverseGamma> of_groups{family};
+  const table X({1.0, 2.0, 3.0, std::numeric_limits<double>::quiet_NaN(), 0.0, 5.0}, 2);
+  const auto holes = aggregated(X.view(), of_groups, {0, 1, 2}, 3);
+  const auto model = bhclust::bind(of_groups, holes.view(2));
+  using bare = typename std::decay_t<decltype(model)>::bare;
+  using own =
+      bhclust::detail::inner_group_store<bare, std::decay_t<decltype(model.base().inner())>>;
+  CHECK_FALSE(own::takes(model.base(), holes.view(2)));
+  CHECK(bhclust::greedy_bhc(holes.view(2), of_groups).merges() == 2);
+  const table one({1.0, 2.0}, 1);
+  const auto many = aggregated(one.view(), of_groups, {0, 1}, 2, {1000000, 1000000});
+  CHECK_FALSE(own::takes(bhclust::bind(of_groups, many.view(1)).base(), many.view(1)));
+  CHECK(bhclust::greedy_bhc(many.view(1), of_groups).merges() == 1);
 }

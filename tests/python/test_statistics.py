@@ -391,18 +391,23 @@ def test_assignments_of_groups_weigh_their_rows() -> None:
     groups, own, alpha = members(labels.tolist()), case.log_marginal(), 0.7
     S = case.family.statistics(case.cells, labels)
     clusters = [[2], [5]]
+    scored = [[2], [5]]  # as of when they had last grown by a quarter
 
     def log_h(cluster: list[int]) -> float:
         rows = rows_of(groups, cluster)
         return math.log(alpha) + math.lgamma(len(rows)) + own(rows)
 
     for g in set(range(10)) - {2, 5}:
-        gains = [log_h([*c, g]) - log_h(c) for c in clusters] + [log_h([g])]
+        gains = [log_h([*c, g]) - log_h(c) for c in scored] + [log_h([g])]
         best = int(np.argmax(gains))
         if best == len(clusters):
             clusters.append([g])
-        else:
-            clusters[best].append(g)
+            scored.append([g])
+            continue
+        clusters[best].append(g)
+        before, now = (len(rows_of(groups, c)) for c in (scored[best], clusters[best]))
+        if 4 * (now - before) >= before:
+            scored[best] = list(clusters[best])
     tree = bhclust.bayes_kmeans_bhc(S, alpha=alpha, seeds=[2, 5], merge=False)
     found = {tuple(leaves) for leaves in twin.members_of(pairs(tree), 10)}
     assert {tuple(sorted(c)) for c in clusters} <= found
@@ -564,10 +569,8 @@ def test_what_needs_rows_says_so() -> None:
     S = case.family.statistics(case.cells, labels_of(20, 5))
     with pytest.raises(TypeError, match="rows are needed here"):
         bhclust.BHC().fit(S)
-    with pytest.raises(TypeError, match="rows are needed here"):
-        bhclust.learn(S, S.family)
-    with pytest.raises(ValueError, match="needs the rows"):
-        bhclust.BHC(hyperparameters="learn").fit_statistics(S)
+    with pytest.raises(ValueError, match='tree is "ward"'):
+        bhclust.learn(S, S.family, tree="ward")
     with pytest.raises(ValueError, match='tree is "ward"'):
         bhclust.BHC(tree="ward").fit_statistics(S)
     with pytest.raises(ValueError, match='lam is "auto"'):
@@ -685,3 +688,57 @@ def test_statistics_do_not_change_with_the_array_under_a_read_only_view() -> Non
     values[:], weights[:] = -5.0, -5
     assert S.values.tolist() == [[1.0, 1.0], [1.0, 0.0]]
     assert S.weights.tolist() == [1, 1]
+
+
+LEARNED = (
+    "NormalInverseGamma",
+    "NormalInverseWishart",
+    "NormalKnownVariance",
+    "BernoulliBeta",
+    "PoissonGamma",
+    "MultinomialDirichlet",
+    "ExponentialGamma",
+)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_learning_of_groups_of_one_row_is_learning_of_rows(name: str) -> None:
+    case = random_case(name, 40, 3)
+    S = case.family.statistics(case.cells)
+    of_rows = bhclust.learn(case.cells, case.family, tree="greedy", max_regrafts=0)
+    of_groups = bhclust.learn(S, tree="greedy", max_regrafts=0)
+    assert of_groups.log_evidence >= of_rows.log_evidence - 1.0
+    again = bhclust.posterior(of_groups.tree, S, of_groups.family, alpha=of_groups.alpha)
+    assert again.log_evidence == pytest.approx(of_groups.log_evidence)
+    as_rows = bhclust.posterior(of_groups.tree, case.cells, of_groups.family, alpha=of_groups.alpha)
+    assert as_rows.log_evidence == pytest.approx(of_groups.log_evidence, rel=1e-9)
+
+
+def test_learning_of_groups_raises_the_evidence_and_draws_groups() -> None:
+    rng = np.random.default_rng(3)
+    y = np.repeat(np.arange(60) % 3, 5)
+    X = rng.normal(4.0 * y[:, None], 0.5, (300, 2))
+    S = bhclust.NormalInverseGamma().statistics(X, np.repeat(np.arange(60), 5))
+    fixed = bhclust.posterior(bhclust.bhc(S), S)
+    learned = bhclust.learn(S)
+    assert learned.log_evidence > fixed.log_evidence + 10
+    assert learned.posterior.cut().max() + 1 == 3
+    fewer = bhclust.learn(S, max_rows=30)
+    assert fewer.tree.n_leaves == 60
+    assert any(step.what.endswith("of 30 rows") for step in fewer.steps)
+    model = bhclust.BHC(hyperparameters="learn").fit_statistics(S)
+    assert model.family_ != S.family
+    assert len(set(model.labels_.tolist())) == 3
+    assert len(set(model.predict(X).tolist())) == 3
+
+
+def test_learning_of_groups_of_a_product_keeps_prior_means() -> None:
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.normal(size=30), rng.integers(0, 2, 30)])
+    family = bhclust.Product(
+        [(bhclust.NormalInverseGamma(mean=0.5), [0]), (bhclust.BernoulliBeta(), [1])]
+    )
+    learned = bhclust.learn(family.statistics(X, np.arange(30) // 2), tree="greedy")
+    assert isinstance(learned.family, bhclust.Product)
+    assert learned.family.blocks[0][0].mean == 0.5
+    assert learned.family.blocks[0][0].b != 1.0

@@ -19,17 +19,24 @@ def _gain(log_marginal: OnRows, alpha: float, cluster: list[int], row: int) -> f
 
 
 def assign(n: int, log_marginal: OnRows, alpha: float, seeds: Sequence[int]) -> Clusters:
-    """Xu et al.'s Bayes K-means: one row after another, in order, to the best cluster."""
+    """Xu et al.'s Bayes K-means: one row after another, in order, to the best cluster.
+
+    A cluster is taken for what it was when it had last grown by a quarter.
+    """
     clusters = [[row] for row in sorted(seeds)]
+    scored = [list(cluster) for cluster in clusters]
     for row in range(n):
         if row in seeds:
             continue
-        gains = [_gain(log_marginal, alpha, cluster, row) for cluster in [*clusters, []]]
+        gains = [_gain(log_marginal, alpha, cluster, row) for cluster in [*scored, []]]
         best = gains.index(max(gains))
         if best == len(clusters):
             clusters.append([row])
-        else:
-            clusters[best].append(row)
+            scored.append([row])
+            continue
+        clusters[best].append(row)
+        if 4 * (len(clusters[best]) - len(scored[best])) >= len(scored[best]):
+            scored[best] = list(clusters[best])
     return clusters
 
 

@@ -46,6 +46,7 @@ class erased_store {
   [[nodiscard]] virtual bool bounds_costs() const = 0;
   virtual void bounds(const query& q, index_t begin, index_t end, double* out) const = 0;
   virtual index_t merge(index_t a, index_t b) = 0;
+  virtual index_t merge_all(index_t a, const std::vector<index_t>& others) = 0;
   virtual void keep(const std::vector<index_t>& slots) = 0;
 
  protected:
@@ -92,6 +93,9 @@ class erased_store_of final : public erased_store {
     }
   }
   index_t merge(index_t a, index_t b) override { return store_.merge(a, b); }
+  index_t merge_all(index_t a, const std::vector<index_t>& others) override {
+    return detail::merge_all(store_, a, others);
+  }
   void keep(const std::vector<index_t>& slots) override { store_.keep(slots); }
   [[nodiscard]] const Store& store() const noexcept { return store_; }
 
@@ -101,6 +105,9 @@ class erased_store_of final : public erased_store {
   };
   Store store_;
 };
+
+template <class Bare>
+using group_store_t = typename Bare::group_store;
 
 /// A model of any family.
 class erased_model {
@@ -135,6 +142,12 @@ class erased_model {
   /// `whole` is a store of this model.
   [[nodiscard]] virtual std::unique_ptr<erased_store> make_store_alike(
       score_kind kind, const erased_store& whole, const table_view& some) const = 0;
+  /// Whether there is a store of its own for a table of groups, of the evidence.
+  [[nodiscard]] virtual bool takes_groups(const table_view& X) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<erased_store> make_group_store(
+      const table_view& X) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<erased_store> make_group_store_alike(
+      const erased_store& whole, const table_view& some) const = 0;
 
  protected:
   erased_model() = default;
@@ -221,8 +234,40 @@ class erased_model_of final : public erased_model {
     if (kind == score_kind::relaxed) return erase_alike<relaxed_score>(whole, some);
     return erase_alike<evidence_score>(whole, some);
   }
+  [[nodiscard]] bool takes_groups(const table_view& X) const override {
+    if constexpr (has<group_store_t, bare>) {
+      return bare::group_store::takes(model_.base(), X);
+    } else {
+      static_cast<void>(X);
+      return false;
+    }
+  }
+  [[nodiscard]] std::unique_ptr<erased_store> make_group_store(const table_view& X) const override {
+    if constexpr (has<group_store_t, bare>) {
+      using store = typename bare::group_store;
+      return std::make_unique<erased_store_of<store>>([&] { return store(model_.base(), X); });
+    } else {
+      static_cast<void>(X);
+      return nullptr;
+    }
+  }
+  [[nodiscard]] std::unique_ptr<erased_store> make_group_store_alike(
+      const erased_store& whole, const table_view& some) const override {
+    if constexpr (has<group_store_t, bare>) {
+      using store = typename bare::group_store;
+      const auto& held = static_cast<const erased_store_of<store>&>(whole).store();
+      return std::make_unique<erased_store_of<store>>(
+          [&] { return store(held, model_.base(), some); });
+    } else {
+      static_cast<void>(whole);
+      static_cast<void>(some);
+      return nullptr;
+    }
+  }
 
  private:
+  using bare = typename Model::bare;
+
   template <class Score>
   [[nodiscard]] std::unique_ptr<erased_store> erase(const table_view& X) const {
     using store = typename store_for<Model, Score>::type;
@@ -247,6 +292,7 @@ class any_model {
  public:
   template <class Score>
   class store;
+  class group_store;
 
   explicit any_model(std::shared_ptr<const detail::erased_model> model)
       : model_(std::move(model)) {}
@@ -330,10 +376,32 @@ class any_model::store {
     store_->bounds(*q.held, begin, end, out);
   }
   index_t merge(index_t a, index_t b) { return store_->merge(a, b); }
+  index_t merge_all(index_t a, const std::vector<index_t>& others) {
+    return store_->merge_all(a, others);
+  }
   void keep(const std::vector<index_t>& slots) { store_->keep(slots); }
+
+ protected:
+  explicit store(std::unique_ptr<detail::erased_store> made) : store_(std::move(made)) {}
+  [[nodiscard]] const detail::erased_store& held() const noexcept { return *store_; }
 
  private:
   std::unique_ptr<detail::erased_store> store_;
+};
+
+/// Of a table of groups, where the family held has a store for these.
+class any_model::group_store : public store<detail::evidence_score> {
+  using base = store<detail::evidence_score>;
+
+ public:
+  group_store(const any_model& model, const table_view& X)
+      : base(model.model_->make_group_store(X)) {}
+  group_store(const group_store& whole, const any_model& model, const table_view& some)
+      : base(model.model_->make_group_store_alike(whole.held(), some)) {}
+
+  [[nodiscard]] static bool takes(const any_model& model, const table_view& X) {
+    return model.model_->takes_groups(X);
+  }
 };
 
 /// Any family, by value; copies share it. Models the Family concept.

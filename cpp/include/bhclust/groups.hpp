@@ -7,6 +7,7 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/marginal_batch.hpp>
 #include <bhclust/detail/score.hpp>
+#include <bhclust/detail/store_or.hpp>
 #include <bhclust/domain.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
@@ -56,18 +57,47 @@ class batched_store : public cluster_store<Model, evidence_score> {
   }
 };
 
+template <class Model>
+using own_group_store_t = typename Model::bare::group_store;
+
+/// The inner model's store of groups, `Inner` being that of a grouped model.
+template <class Grouped, class Inner>
+class inner_group_store : public own_group_store_t<Inner> {
+  using base = own_group_store_t<Inner>;
+
+ public:
+  inner_group_store(const Grouped& model, const table_view& X) : base(model.inner().base(), X) {}
+  inner_group_store(const inner_group_store& whole, const Grouped& model, const table_view& some)
+      : base(whole, model.inner().base(), some) {}
+
+  [[nodiscard]] static bool takes(const Grouped& model, const table_view& X) {
+    return X.grouped() && base::takes(model.inner().base(), X);
+  }
+};
+
+/// A model's own store of groups where it has one that takes the table.
+template <class Grouped, class Inner, class = void>
+struct store_of_groups {
+  using type = batched_store<Grouped>;
+};
+template <class Grouped, class Inner>
+struct store_of_groups<Grouped, Inner, std::void_t<own_group_store_t<Inner>>> {
+  using type = store_or<inner_group_store<Grouped, Inner>, batched_store<Grouped>>;
+};
+
 /// A model that observes groups as well as rows; the rest is the inner model's, but for its store:
 /// stores keep rows in forms of their own.
 template <class Inner>
 class grouped_model {
  public:
   template <class Score>
-  using store =
-      std::conditional_t<Score::kind == score_kind::evidence, batched_store<grouped_model>,
-                         cluster_store<grouped_model, Score>>;
+  using store = std::conditional_t<Score::kind == score_kind::evidence,
+                                   typename store_of_groups<grouped_model, Inner>::type,
+                                   cluster_store<grouped_model, Score>>;
 
   explicit grouped_model(Inner inner) : inner_(std::move(inner)) {}
 
+  [[nodiscard]] const Inner& inner() const noexcept { return inner_; }
   [[nodiscard]] index_t width() const { return inner_.width(); }
   void observe(const row_view& row, double* t) const {
     if (row.is_group()) {

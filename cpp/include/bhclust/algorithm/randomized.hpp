@@ -36,13 +36,6 @@ struct randomized_options {
 
 namespace detail {
 
-/// Reports of a piece of work on their way to the whole's meter, which only the caller's thread may
-/// touch.
-[[nodiscard]] inline progress_function ticks_of(int thread, progress_meter& whole) {
-  if (thread != 0) return {};
-  return [&whole](index_t, index_t) { whole.tick(); };
-}
-
 /// Grows a tree over some rows of a table, part by part.
 ///
 /// A part of more than `most` rows draws a subset of so many. The subset's greedy tree is opened at
@@ -54,29 +47,12 @@ namespace detail {
 /// each other. Where more than 15/16 of the rows end in one node the data do not say how to split
 /// them (duplicates, one cluster), and its rows are dealt out at random to two halves. No part thus
 /// keeps more than 15/16 of its rows.
-///
-/// Opened to its `leaves` instead, for rows that are one cluster, the subset is the square root of
-/// the part, and each other row goes to the row s of the subset with the largest p(x | s).
 template <class Model>
 class randomized_growth {
  public:
-  enum class opens { nodes, leaves };
-  using store_type = typename store_for<Model, evidence_score>::type;
-
   randomized_growth(const Model& model, const table_view& X, double alpha, index_t most,
                     std::uint64_t seed)
       : model_(model), X_(X), alpha_(alpha), most_(most), seed_(seed) {}
-
-  /// With a store of X, which lends its tables.
-  randomized_growth(const Model& model, const table_view& X, double alpha, index_t most,
-                    std::uint64_t seed, opens what, const store_type& whole)
-      : model_(model),
-        X_(X),
-        alpha_(alpha),
-        most_(most),
-        seed_(seed),
-        opens_(what),
-        whole_(&whole) {}
 
   /// Over the named rows, which are its leaves in this order; without costs. The parts of a
   /// generation share the team's threads.
@@ -142,10 +118,9 @@ class randomized_growth {
     }
     p.split = true;
     random_source random(seed);
-    const index_t taken = subset_of(static_cast<index_t>(p.rows.size()));
-    random.choose(p.rows, taken);
-    std::sort(p.rows.begin(), p.rows.begin() + taken);
-    const tree t = greedy(gathered, {p.rows.begin(), p.rows.begin() + taken}, progress);
+    random.choose(p.rows, most_);
+    std::sort(p.rows.begin(), p.rows.begin() + most_);
+    const tree t = greedy(gathered, {p.rows.begin(), p.rows.begin() + most_}, progress);
     const opening opened = open(t);
     p.sets = sorted_into(p.rows, t, opened.closed, gathered);
     halve_or_not(p, t, opened, random);
@@ -153,16 +128,11 @@ class randomized_growth {
     for (auto& set : p.sets) std::sort(set.begin(), set.end());
   }
 
-  [[nodiscard]] index_t subset_of(index_t rows) const {
-    if (opens_ == opens::nodes) return most_;
-    const auto root = static_cast<index_t>(std::llround(std::sqrt(static_cast<double>(rows))));
-    return std::clamp<index_t>(root, 2, std::max<index_t>(most_, 2));
-  }
-
   [[nodiscard]] tree greedy(gathered_rows& gathered, const std::vector<index_t>& rows,
                             progress_meter& progress) const {
     gather(gathered, rows.data(), static_cast<index_t>(rows.size()));
-    return agglomerate(store_of(gathered.view()), log_d_rule(gathered.view(), alpha_), 1, progress);
+    return agglomerate(make_store<evidence_score>(model_, gathered.view()),
+                       log_d_rule(gathered.view(), alpha_), 1, progress);
   }
 
   void gather(gathered_rows& gathered, const index_t* rows, index_t count) const {
@@ -170,13 +140,7 @@ class randomized_growth {
     for (index_t i = 0; i < count; ++i) gathered.add(names_[at(rows[i])]);
   }
 
-  [[nodiscard]] store_type store_of(const table_view& some) const {
-    return whole_ != nullptr ? make_store_alike<evidence_score>(*whole_, model_, some)
-                             : make_store<evidence_score>(model_, some);
-  }
-
   [[nodiscard]] opening open(const tree& t) const {
-    if (opens_ == opens::leaves) return open_all(t);
     const index_t root = t.nodes() - 1;
     opening found{{root}, {}};
     while (true) {
@@ -191,12 +155,6 @@ class randomized_growth {
     }
     std::sort(found.closed.begin(), found.closed.end());
     std::sort(found.open.begin(), found.open.end());
-    return found;
-  }
-
-  [[nodiscard]] static opening open_all(const tree& t) {
-    opening found;
-    for (index_t k = 0; k < t.nodes(); ++k) (t.is_leaf(k) ? found.closed : found.open).push_back(k);
     return found;
   }
 
@@ -269,7 +227,7 @@ class randomized_growth {
                   std::vector<std::size_t>& where) const {
     const index_t first = t.leaves();
     const index_t count = X.rows() - first;
-    auto store = store_of(X);
+    auto store = make_store<evidence_score>(model_, X);
     for (index_t k = t.leaves(); k <= clusters.back().node; ++k) {
       store.merge(slot_of(t, t.left(k), count), slot_of(t, t.right(k), count));
     }
@@ -355,8 +313,6 @@ class randomized_growth {
   double alpha_;
   index_t most_;
   std::uint64_t seed_;
-  opens opens_ = opens::nodes;
-  const store_type* whole_ = nullptr;
   std::vector<index_t> names_;  ///< the rows of X
   std::vector<part> parts_;     ///< those of a part after it
 };

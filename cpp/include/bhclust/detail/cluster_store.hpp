@@ -12,6 +12,8 @@
 ///     void row(const query&, index_t begin, index_t end, double* out) const
 ///                                                     // out[s - begin] = gain(query, s)
 ///     index_t merge(index_t a, index_t b)             // appends a ∪ b
+///     index_t merge_all(index_t a, const std::vector<index_t>& others)    // optional: appends the
+///                                                     // union of all, merged in this order
 ///     void keep(const std::vector<index_t>& slots)    // forgets the rest, order preserved
 /// and, where searches need not score everything,
 ///     void prepare_searches()                         // optional: before the first search
@@ -125,6 +127,21 @@ template <class Store>
     return store.queries_last();
   } else {
     return false;
+  }
+}
+
+template <class Store>
+using merge_all_t = decltype(std::declval<Store&>().merge_all(
+    index_t{}, std::declval<const std::vector<index_t>&>()));
+
+/// The slot of the union of a and the others; those of intermediate unions may lie before it.
+template <class Store>
+index_t merge_all(Store& store, index_t a, const std::vector<index_t>& others) {
+  if constexpr (has<merge_all_t, Store>) {
+    return store.merge_all(a, others);
+  } else {
+    for (const index_t b : others) a = store.merge(a, b);
+    return a;
   }
 }
 

@@ -56,4 +56,43 @@ struct eight_eliminations {
   }
 };
 
+/// x ← L⁻¹ x for eight x, field by field.
+inline void solve_lower_eight(const double* lower, double* x, index_t d) noexcept {
+  constexpr index_t w = lanes::count;
+  for (index_t i = 0; i < d; ++i) {
+    const double* row = lower + triangle(i);
+    lanes sum = lanes::load(x + i * w);
+    for (index_t k = 0; k < i; ++k) sum = sum - lanes::load(x + k * w) * row[k];
+    (sum / lanes::all(row[i])).store(x + i * w);
+  }
+}
+
+/// A ← L⁻¹ A L⁻ᵀ for eight symmetric A, field by field: see whiten.
+inline void whiten_eight(const double* lower, double* a, index_t d) {
+  constexpr index_t w = lanes::count;
+  const auto at = [](index_t i, index_t k) { return triangle(i) + k; };
+  const auto entry = [&](index_t i, index_t k) { return lanes::load(a + at(i, k) * w); };
+  for (index_t k = 0; k < d; ++k) {
+    if (d - k >= long_row / 2) pulse();
+    const double l = lower[at(k, k)];
+    const lanes diagonal = entry(k, k) / lanes::all(l * l);
+    const lanes half = diagonal * 0.5;
+    diagonal.store(a + at(k, k) * w);
+    for (index_t i = k + 1; i < d; ++i) {
+      (entry(i, k) / lanes::all(l) - half * lower[at(i, k)]).store(a + at(i, k) * w);
+    }
+    for (index_t i = k + 1; i < d; ++i) {
+      for (index_t j = k + 1; j <= i; ++j) {
+        const lanes both = entry(i, k) * lower[at(j, k)] + entry(j, k) * lower[at(i, k)];
+        (entry(i, j) - both).store(a + at(i, j) * w);
+      }
+    }
+    for (index_t i = k + 1; i < d; ++i) {
+      lanes x = entry(i, k) - half * lower[at(i, k)];
+      for (index_t j = k + 1; j < i; ++j) x = x - entry(j, k) * lower[at(i, j)];
+      (x / lanes::all(lower[at(i, i)])).store(a + at(i, k) * w);
+    }
+  }
+}
+
 }  // namespace bhclust::detail

@@ -22,7 +22,7 @@ class gathered_rows {
   }
   void add(index_t i) {
     const row_view row = X_.row(i);
-    for (index_t k = 0; k < row.stored(); ++k) values_.push_back(row.value(k));
+    values_.insert(values_.end(), row.values(), row.values() + row.stored());
     if (X_.sparse()) {
       for (index_t k = 0; k < row.stored(); ++k) indices_.push_back(row.column(k));
       ends_.push_back(static_cast<index_t>(values_.size()));

@@ -29,6 +29,12 @@ namespace bhclust::detail {
 ///     void encode(const row_view&, double* row) const
 ///     void lift(const double* row, double* cluster) const            // a row as a cluster of one
 ///     void merge(const double* a, const double* b, double* made) const     // cluster records
+///     void absorb(double* cluster, const double* b) const     // optional, with the next: merge in
+///     void finish(double* cluster) const                      // place, but for what finish makes
+///     Kernel(const Model&, const table_view&, index_t most)   // optional, with the next two, for
+///     static double group_mean(const Model&, const double* t, double* mean)   // groups; its rows,
+///                                                             // 0: the group is not taken
+///     void encode_group(const Model&, const double* t, double* cluster) const
 ///     struct query
 ///     void load(query&, const double* cluster) const
 ///     lanes rows(const query&, const double* block, double* scratch) const      // gains
@@ -37,6 +43,10 @@ namespace bhclust::detail {
 /// (row_boxes.hpp).
 template <class Kernel>
 using aim_t = decltype(&Kernel::aim);
+template <class Kernel>
+using absorb_t = decltype(&Kernel::absorb);
+template <class Kernel>
+using encode_group_t = decltype(&Kernel::encode_group);
 
 template <class Model, class Kernel>
 class lane_store {
@@ -44,16 +54,20 @@ class lane_store {
   using query = typename Kernel::query;
 
   lane_store(const Model& model, const table_view& X)
-      : lane_store(std::make_shared<const Kernel>(model, X), X) {}
+      : lane_store(kernel_for(model, X), model, X) {}
 
   /// Of rows of the table that `whole` was made for.
-  lane_store(const lane_store& whole, const Model&, const table_view& some)
-      : lane_store(whole.kernel_, some) {}
+  lane_store(const lane_store& whole, const Model& model, const table_view& some)
+      : lane_store(whole.kernel_, model, some) {}
 
-  lane_store(std::shared_ptr<const Kernel> kernel, const table_view& X)
+  lane_store(std::shared_ptr<const Kernel> kernel, const Model& model, const table_view& X)
       : kernel_(std::move(kernel)),
         rows_(kernel_->row_fields()),
         clusters_(kernel_->cluster_fields()) {
+    if (X.grouped()) {
+      add_groups(model, X);
+      return;
+    }
     std::vector<double> record(static_cast<std::size_t>(rows_.fields()));
     rows_.reserve(X.rows());
     pacer pace;
@@ -65,7 +79,12 @@ class lane_store {
   }
 
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
-    return Kernel::takes(model, X);
+    if (!X.grouped()) return Kernel::takes(model, X);
+    if constexpr (has<encode_group_t, Kernel>) {
+      return takes_groups(model, X);
+    } else {
+      return false;
+    }
   }
   [[nodiscard]] index_t slots() const noexcept { return rows_.size() + clusters_.size(); }
 
@@ -129,6 +148,24 @@ class lane_store {
     return slots() - 1;
   }
 
+  index_t merge_all(index_t a, const std::vector<index_t>& others) {
+    if constexpr (has<absorb_t, Kernel>) {
+      if (others.empty()) return a;
+      small_buffer made(clusters_.fields()), other(clusters_.fields());
+      copy_cluster(a, made.data());
+      for (const index_t b : others) {
+        copy_cluster(b, other.data());
+        kernel_->absorb(made.data(), other.data());
+      }
+      kernel_->finish(made.data());
+      clusters_.append(made.data());
+      return slots() - 1;
+    } else {
+      for (const index_t b : others) a = merge(a, b);
+      return a;
+    }
+  }
+
   void keep(const std::vector<index_t>& kept) {
     const index_t n = rows_.size();
     const auto split = std::lower_bound(kept.begin(), kept.end(), n);
@@ -144,6 +181,53 @@ class lane_store {
   }
 
  private:
+  /// Kernels tabulate terms of every size, which is to cost no more than the scores do.
+  [[nodiscard]] static bool takes_groups(const Model& model, const table_view& X) {
+    constexpr index_t most_rows = 4194304;
+    const index_t rows = X.total_weight();
+    if (rows > most_rows || rows / X.rows() > X.rows()) return false;
+    const auto means = means_of(model, X);
+    return !means.empty() &&
+           Kernel::takes(model, bhclust::rows(means.data(), X.rows(), X.columns()));
+  }
+
+  /// Of groups, row after row; nothing where the kernel does not take them all.
+  [[nodiscard]] static std::vector<double> means_of(const Model& model, const table_view& X) {
+    std::vector<double> means(static_cast<std::size_t>(X.rows() * X.columns()));
+    pacer pace;
+    for (index_t i = 0; i < X.rows(); ++i) {
+      pace(X.width() * X.columns());
+      const double n = Kernel::group_mean(model, X.row(i).values(), means.data() + i * X.columns());
+      if (n == 0.0) return {};
+    }
+    return means;
+  }
+
+  [[nodiscard]] static std::shared_ptr<const Kernel> kernel_for(const Model& model,
+                                                                const table_view& X) {
+    if constexpr (has<encode_group_t, Kernel>) {
+      if (X.grouped()) {
+        const auto means = means_of(model, X);
+        const auto places = bhclust::rows(means.data(), X.rows(), X.columns());
+        return std::make_shared<const Kernel>(model, places, X.total_weight());
+      }
+    }
+    return std::make_shared<const Kernel>(model, X);
+  }
+
+  void add_groups(const Model& model, const table_view& X) {
+    if constexpr (has<encode_group_t, Kernel>) {
+      std::vector<double> record(static_cast<std::size_t>(clusters_.fields()));
+      clusters_.reserve(X.rows());
+      pacer pace;
+      for (index_t i = 0; i < X.rows(); ++i) {
+        pace(X.width() * X.columns());
+        kernel_->encode_group(model, X.row(i).values(), record.data());
+        clusters_.append(record.data());
+      }
+    }
+  }
+
   /// Fewer rows are swept as fast.
   static constexpr index_t fewest_in_boxes = 128;
 

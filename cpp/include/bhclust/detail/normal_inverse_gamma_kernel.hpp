@@ -36,6 +36,10 @@ class normal_inverse_gamma_kernel {
   };
 
   normal_inverse_gamma_kernel(const Model& model, const table_view& X)
+      : normal_inverse_gamma_kernel(model, X, X.rows()) {}
+
+  /// For clusters of at most so many rows, which lie where those of X do.
+  normal_inverse_gamma_kernel(const Model& model, const table_view& X, index_t most)
       : columns_(scale(model, X)), shape_(model.column(0).a) {
     double log_b = 0.0;
     for (index_t j = 0; j < model.columns(); ++j) {
@@ -44,9 +48,8 @@ class normal_inverse_gamma_kernel {
       kappa_.push_back(column.kappa);
       log_b += std::log(column.b);
     }
-    // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
     pacer pace;
-    for (index_t i = 0; i <= 2 * X.rows(); ++i) {
+    for (index_t i = 0; i <= most + 1; ++i) {
       pace(16 * model.columns());
       const auto n = static_cast<double>(i);
       double spread = 0.0;
@@ -89,19 +92,55 @@ class normal_inverse_gamma_kernel {
   }
 
   void merge(const double* a, const double* b, double* made) const {
+    std::copy_n(a, cluster_fields(), made);
+    absorb(made, b);
+    finish(made);
+  }
+
+  /// The rows of a group, 0 where its statistics are none that the kernel takes.
+  [[nodiscard]] static double group_mean(const Model& model, const double* t, double* mean) {
+    constexpr double widest = 1e12;
+    const double n = rows_and_means(model, t, mean);
+    for (index_t j = 0; j < model.columns(); ++j) {
+      const double most = widest * n * model.column(j).b;
+      if (!(moments::load(t + model.offset(j)).squares <= most)) return 0.0;
+    }
+    return n;
+  }
+
+  void encode_group(const Model& model, const double* t, double* cluster) const {
+    cluster[0] = moments::load(t).n;
+    for (index_t j = 0; j < d(); ++j) {
+      const auto column = moments::load(t + model.offset(j));
+      mean(cluster)[j] = columns_.mean(j, column);
+      squares(cluster)[j] = columns_.squares(j, column);
+    }
+    finish(cluster);
+  }
+
+  /// a becomes a ∪ b, but for log p.
+  void absorb(double* a, const double* b) const noexcept {
     const double n = a[0] + b[0];
     const double share = b[0] / n;
+    const double weight = a[0] * share;
+    for (index_t j = 0; j < d(); ++j) {
+      const double apart = mean(b)[j] - mean(a)[j];
+      mean(a)[j] += share * apart;
+      squares(a)[j] = squares(a)[j] + squares(b)[j] + weight * apart * apart;
+    }
+    a[0] = n;
+  }
+
+  /// log p.
+  void finish(double* cluster) const {
+    const double n = cluster[0];
     double factors = 1.0;
     double log_product = 0.0;
     for (index_t j = 0; j < d(); ++j) {
-      const double apart = mean(b)[j] - mean(a)[j];
-      mean(made)[j] = mean(a)[j] + share * apart;
-      squares(made)[j] = squares(a)[j] + squares(b)[j] + a[0] * share * apart * apart;
-      const double z = mean(made)[j] - prior_mean_[at(j)];
-      multiply(1.0 + (squares(made)[j] + mean_weight(j, n) * z * z), j, factors, log_product);
+      const double z = mean(cluster)[j] - prior_mean_[at(j)];
+      multiply(1.0 + (squares(cluster)[j] + mean_weight(j, n) * z * z), j, factors, log_product);
     }
-    made[0] = n;
-    made[1] = size_term(n) - power(n) * (log_product + std::log(factors));
+    cluster[1] = size_term(n) - power(n) * (log_product + std::log(factors));
   }
 
   void load(query& q, const double* cluster) const {
@@ -151,8 +190,8 @@ class normal_inverse_gamma_kernel {
       return lanes::load(squares + j * w) + q.squares[at(j)] + share * apart * apart * q.n +
              n * kappa / (n + kappa) * (z * z) + 1.0;
     });
-    return look_up(size_term_.data(), n) - log_product * (n * 0.5 + shape_) -
-           (lanes::load(block + w) + q.log_p);
+    return look_up(size_term_.data(), smaller(n, lanes::all(largest()))) -
+           log_product * (n * 0.5 + shape_) - (lanes::load(block + w) + q.log_p);
   }
 
   static constexpr index_t most_coordinates = 32;
@@ -206,6 +245,10 @@ class normal_inverse_gamma_kernel {
   [[nodiscard]] static std::size_t at(index_t j) noexcept { return static_cast<std::size_t>(j); }
   [[nodiscard]] index_t d() const noexcept { return static_cast<index_t>(kappa_.size()); }
   [[nodiscard]] double power(double n) const noexcept { return shape_ + 0.5 * n; }
+  /// Sweeps pass over dead slots too, so that a cluster meets itself and its parts: more than all.
+  [[nodiscard]] double largest() const noexcept {
+    return static_cast<double>(size_term_.size() - 1);
+  }
   [[nodiscard]] double size_term(double n) const noexcept {
     return size_term_[static_cast<std::size_t>(n)];
   }

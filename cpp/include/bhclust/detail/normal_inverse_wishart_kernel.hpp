@@ -8,6 +8,7 @@
 #include <bhclust/detail/robust.hpp>
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/small_buffer.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
@@ -49,11 +50,14 @@ class normal_inverse_wishart_kernel {
   };
 
   normal_inverse_wishart_kernel(const Model& model, const table_view& X)
+      : normal_inverse_wishart_kernel(model, X, X.rows()) {}
+
+  /// For clusters of at most so many rows, which lie where those of X do.
+  normal_inverse_wishart_kernel(const Model& model, const table_view& X, index_t most)
       : model_(model), middle_(middle_of(X)), prior_mean_(middle_.size()) {
     model_.whiten_offset(model_.mean().data(), middle_.data(), prior_mean_.data());
-    // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
     pacer pace;
-    for (index_t n = 0; n <= 2 * X.rows(); ++n) {
+    for (index_t n = 0; n <= most + 1; ++n) {
       size_term_.push_back(model_.size_term(static_cast<double>(n)));
       pace(64 * d());
     }
@@ -107,24 +111,60 @@ class normal_inverse_wishart_kernel {
   }
 
   void merge(const double* a, const double* b, double* made) const {
+    std::copy_n(a, cluster_fields(), made);
+    absorb(made, b);
+    finish(made);
+  }
+
+  /// The rows of a group, 0 where its statistics are none that the kernel takes.
+  [[nodiscard]] static double group_mean(const Model& model, const double* t, double* mean) {
+    constexpr double widest = 1e12;
+    std::vector<double> covariance(static_cast<std::size_t>(triangle(model.d())));
+    model.covariance(t, covariance.data());
+    for (index_t i = 0; i < model.d(); ++i) {
+      mean[i] = t[1 + i];
+      if (!(covariance[static_cast<std::size_t>(triangle(i) + i)] <= widest)) return 0.0;
+    }
+    return t[0];
+  }
+
+  void encode_group(const Model& model, const double* t, double* cluster) const {
+    cluster[0] = t[0];
+    model.white_mean(t, middle_.data(), mean(cluster));
+    model.covariance(t, scatter(cluster));
+    for (index_t e = 0; e < triangle(d()); ++e) scatter(cluster)[e] *= t[0];
+    finish(cluster);
+  }
+
+  /// a becomes a ∪ b, but for log p.
+  void absorb(double* a, const double* b) const {
     const double n = a[0] + b[0];
     const double share = b[0] / n;
-    std::vector<double> work(static_cast<std::size_t>(triangle(d()) + d()));
-    double* apart = work.data() + triangle(d());
-    made[0] = n;
+    const double weight = a[0] * share;
+    small_buffer apart(d());
     for (index_t i = 0; i < d(); ++i) {
-      apart[i] = mean(b)[i] - mean(a)[i];
-      mean(made)[i] = mean(a)[i] + share * apart[i];
+      apart.data()[i] = mean(b)[i] - mean(a)[i];
+      mean(a)[i] += share * apart.data()[i];
     }
     for (index_t i = 0, e = 0; i < d(); ++i) {
+      const double own = weight * apart.data()[i];
       for (index_t k = 0; k <= i; ++k, ++e) {
-        scatter(made)[e] = scatter(a)[e] + scatter(b)[e] + a[0] * share * apart[i] * apart[k];
+        scatter(a)[e] = scatter(a)[e] + scatter(b)[e] + own * apart.data()[k];
       }
     }
-    for (index_t i = 0; i < d(); ++i)
-      apart[i] = mean(made)[i] - prior_mean_[static_cast<std::size_t>(i)];
-    std::copy_n(scatter(made), triangle(d()), work.data());
-    made[1] =
+    a[0] = n;
+  }
+
+  /// log p.
+  void finish(double* cluster) const {
+    const double n = cluster[0];
+    small_buffer work(triangle(d()) + d());
+    double* apart = work.data() + triangle(d());
+    for (index_t i = 0; i < d(); ++i) {
+      apart[i] = mean(cluster)[i] - prior_mean_[static_cast<std::size_t>(i)];
+    }
+    std::copy_n(scatter(cluster), triangle(d()), work.data());
+    cluster[1] =
         size_term(n) - 0.5 * (model_.nu() + n) * model_.white_log_det_growth(n, work.data(), apart);
   }
 
@@ -175,8 +215,8 @@ class normal_inverse_wishart_kernel {
     const lanes n = lanes::load(block) + q.n;
     const lanes share = lanes::load(block) / n;
     const lanes growth = merged_growth(q, n, share, block, scratch);
-    return look_up(size_term_.data(), n) - growth * (n + model_.nu()) * 0.5 -
-           (lanes::load(block + lanes::count) + q.log_p);
+    return look_up(size_term_.data(), smaller(n, lanes::all(largest()))) -
+           growth * (n + model_.nu()) * 0.5 - (lanes::load(block + lanes::count) + q.log_p);
   }
 
   static constexpr index_t most_coordinates = 8;
@@ -287,6 +327,10 @@ class normal_inverse_wishart_kernel {
   static constexpr double rounding = 1e-14;
 
   [[nodiscard]] index_t d() const noexcept { return model_.d(); }
+  /// Sweeps pass over dead slots too, so that a cluster meets itself and its parts: more than all.
+  [[nodiscard]] double largest() const noexcept {
+    return static_cast<double>(size_term_.size() - 1);
+  }
   [[nodiscard]] double size_term(double n) const noexcept {
     return size_term_[static_cast<std::size_t>(n)];
   }

@@ -5,16 +5,20 @@
 #include <bhclust/detail/cholesky.hpp>
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/draws.hpp>
+#include <bhclust/detail/eight_eliminations.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_wishart_kernel.hpp>
 #include <bhclust/detail/normal_inverse_wishart_screen.hpp>
 #include <bhclust/detail/screened_store.hpp>
+#include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/small_buffer.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +31,8 @@ class normal_inverse_wishart_model {
   using self = normal_inverse_wishart_model;
 
  public:
+  /// Of tables of groups (groups.hpp).
+  using group_store = lane_store<self, normal_inverse_wishart_kernel<self>>;
   template <class Score>
   using store = store_of_screen<
       self, normal_inverse_wishart_screen<self>, Score,
@@ -122,6 +128,29 @@ class normal_inverse_wishart_model {
     std::copy_n(scatter(t), size, a);
     whiten(factor_.data(), a, d());
     return size_term(t[0]) - 0.5 * (nu_ + t[0]) * white_log_det_growth(t[0], a, y);
+  }
+
+  /// Up to eight clusters side by side. Under a prior worth so many rows that the digits of
+  /// log(1 + growth) count, and where numbers leave the range, one by one.
+  void log_marginals(const double* t, index_t count, double* out) const {
+    constexpr double most_rows = 1e4;
+    if (nu_ <= most_rows) {
+      log_marginals_eight(t, count, out);
+    } else {
+      std::fill_n(out, count, std::numeric_limits<double>::infinity());
+    }
+    for (index_t i = 0; i < count; ++i) {
+      if (!std::isfinite(out[i])) out[i] = log_marginal(t + i * width());
+    }
+  }
+
+  /// Terms of sizes that most clusters have.
+  void prepare(index_t rows) {
+    constexpr index_t largest = 1024;
+    size_terms_.clear();
+    for (index_t n = 0; n <= std::min(rows, largest); ++n) {
+      size_terms_.push_back(size_term(static_cast<double>(n), d(), nu_, log_det_psi_));
+    }
   }
 
   /// Fields: mean (d), kappa, nu, psi (d × d, the entries taken as independent).
@@ -227,7 +256,11 @@ class normal_inverse_wishart_model {
   }
 
   /// What of log_marginal depends on n alone.
-  [[nodiscard]] double size_term(double n) const { return size_term(n, d(), nu_, log_det_psi_); }
+  [[nodiscard]] double size_term(double n) const {
+    const auto known = static_cast<double>(size_terms_.size());
+    if (n < known) return size_terms_[static_cast<std::size_t>(n)];
+    return size_term(n, d(), nu_, log_det_psi_);
+  }
 
   /// κn / (κ + n): what the mean's distance from the prior's weighs.
   [[nodiscard]] double mean_weight(double n) const noexcept { return kappa_ / (kappa_ + n) * n; }
@@ -320,6 +353,30 @@ class normal_inverse_wishart_model {
       return of_scatter + std::log1p(weight * distance);
     }
   };
+
+  void log_marginals_eight(const double* t, index_t count, double* out) const {
+    constexpr index_t w = lanes::count;
+    small_buffer space((triangle(d()) + 3 * d()) * w);
+    double* a = space.data();
+    double* y = a + triangle(d()) * w;
+    double n[w], values[w];
+    for (index_t l = 0; l < w; ++l) {
+      const double* own = t + std::min(l, count - 1) * width();
+      n[l] = own[0];
+      for (index_t e = 0; e < triangle(d()); ++e) a[e * w + l] = scatter(own)[e];
+      for (index_t i = 0; i < d(); ++i) y[i * w + l] = from_prior(own, i);
+    }
+    solve_lower_eight(factor_.data(), y, d());
+    whiten_eight(factor_.data(), a, d());
+    eight_eliminations all{a, y + d() * w, y + 2 * d() * w};
+    for (index_t i = 0; i < d(); ++i) {
+      all.eliminate(i, lanes::load(a + (triangle(i) + i) * w), lanes::load(y + i * w));
+    }
+    const lanes rows = lanes::load(n);
+    const lanes weight = lanes::all(kappa_) / (rows + kappa_) * rows;
+    (all.growth(weight) * (rows + nu_) * 0.5).store(values);
+    for (index_t i = 0; i < count; ++i) out[i] = n[i] == 0.0 ? 0.0 : size_term(n[i]) - values[i];
+  }
 
   /// size_term of `columns` columns with a prior of their own.
   [[nodiscard]] double size_term(double n, index_t columns, double degrees, double log_det) const {
@@ -473,6 +530,7 @@ class normal_inverse_wishart_model {
   double kappa_, nu_;
   std::vector<double> factor_;  ///< L
   double log_det_psi_;
+  std::vector<double> size_terms_{};  ///< of 0, 1, … rows
 };
 
 }  // namespace bhclust::detail

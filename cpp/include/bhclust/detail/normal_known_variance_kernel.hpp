@@ -38,6 +38,10 @@ class normal_known_variance_kernel {
   };
 
   normal_known_variance_kernel(const Model& model, const table_view& X)
+      : normal_known_variance_kernel(model, X, X.rows()) {}
+
+  /// For clusters of at most so many rows, which lie where those of X do.
+  normal_known_variance_kernel(const Model& model, const table_view& X, index_t most)
       : columns_(scale(model, X)) {
     for (index_t j = 0; j < model.columns(); ++j) {
       const auto& column = model.column(j);
@@ -45,9 +49,8 @@ class normal_known_variance_kernel {
       tau_.push_back(column.prior_variance / column.variance);
       pair_weight_.push_back(0.5 / (1.0 + 2.0 * tau_.back()));
     }
-    // Sweeps pass over dead slots too, so that a cluster meets itself and its parts.
     pacer pace;
-    for (index_t i = 0; i <= 2 * X.rows(); ++i) {
+    for (index_t i = 0; i <= most + 1; ++i) {
       pace(16 * model.columns());
       double sum = 0.0;
       for (const double tau : tau_) sum += std::log1p(static_cast<double>(i) * tau);
@@ -79,6 +82,19 @@ class normal_known_variance_kernel {
     cluster[0] = 1.0;
     cluster[1] = row[d()];
     std::copy_n(row, d(), cluster + 2);
+  }
+
+  /// The rows of a group, 0 where its statistics are none that the kernel takes.
+  [[nodiscard]] static double group_mean(const Model& model, const double* t, double* mean) {
+    return rows_and_means(model, t, mean);
+  }
+
+  void encode_group(const Model& model, const double* t, double* cluster) const {
+    cluster[0] = moments::load(t).n;
+    for (index_t j = 0; j < d(); ++j) {
+      cluster[2 + j] = columns_.mean(j, moments::load(t + model.offset(j)));
+    }
+    cluster[1] = fit(cluster[0], cluster + 2);
   }
 
   void merge(const double* a, const double* b, double* made) const noexcept {
@@ -125,7 +141,8 @@ class normal_known_variance_kernel {
       const lanes apart = lanes::load(block + (2 + j) * w) - q.centre[at(j)];
       misfit = misfit + apart * apart / (n * q.tau[at(j)] + 1.0);
     }
-    const lanes sizes = look_up(size_term_.data(), n) - look_up(size_term_.data(), n + q.n);
+    const lanes sizes = look_up(size_term_.data(), n) -
+                        look_up(size_term_.data(), smaller(n + q.n, lanes::all(largest())));
     return lanes::load(block + w) - n * misfit + (sizes + size_term(q.n));
   }
 
@@ -166,6 +183,10 @@ class normal_known_variance_kernel {
  private:
   [[nodiscard]] static std::size_t at(index_t j) noexcept { return static_cast<std::size_t>(j); }
   [[nodiscard]] index_t d() const noexcept { return static_cast<index_t>(tau_.size()); }
+  /// Sweeps pass over dead slots too, so that a cluster meets itself and its parts: more than all.
+  [[nodiscard]] double largest() const noexcept {
+    return static_cast<double>(size_term_.size() - 1);
+  }
   [[nodiscard]] double size_term(double n) const noexcept {
     return size_term_[static_cast<std::size_t>(n)];
   }

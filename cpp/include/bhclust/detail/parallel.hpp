@@ -173,4 +173,11 @@ class thread_team {
   std::exception_ptr error_;
 };
 
+/// Reports of a piece of work on their way to the whole's meter, which only the caller's thread may
+/// touch.
+[[nodiscard]] inline progress_function ticks_of(int thread, progress_meter& whole) {
+  if (thread != 0) return {};
+  return [&whole](index_t, index_t) { whole.tick(); };
+}
+
 }  // namespace bhclust::detail

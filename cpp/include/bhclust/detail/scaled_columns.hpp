@@ -47,6 +47,16 @@ class scaled_columns {
     return (x - middle_[at]) / unit_[at];
   }
 
+  /// The mean of some rows, and their sum of squares about it.
+  [[nodiscard]] double mean(index_t j, const moments& rows) const noexcept {
+    const auto at = static_cast<std::size_t>(j);
+    return rows.offset(middle_[at]) / unit_[at];
+  }
+  [[nodiscard]] double squares(index_t j, const moments& rows) const noexcept {
+    const double unit = unit_[static_cast<std::size_t>(j)];
+    return rows.squares / unit / unit;
+  }
+
   /// Whether there is nothing missing (unless there may be), no row is so far away that its digits
   /// no longer tell neighbours apart as well as those of x do, and no prior mean so far that
   /// products of squares overflow. Without prior means these are not looked at.

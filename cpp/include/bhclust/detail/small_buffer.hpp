@@ -21,7 +21,7 @@ class small_buffer {
   [[nodiscard]] double* data() noexcept { return many_ ? many_.get() : some_.data(); }
 
  private:
-  static constexpr index_t few = 128;
+  static constexpr index_t few = 512;
 
   std::array<double, few> some_;
   std::unique_ptr<double[]> many_;

@@ -83,6 +83,9 @@ class store_or {
     fast_->bounds(q.fast, begin, end, out);
   }
   index_t merge(index_t a, index_t b) { return fast_ ? fast_->merge(a, b) : plain_->merge(a, b); }
+  index_t merge_all(index_t a, const std::vector<index_t>& others) {
+    return fast_ ? detail::merge_all(*fast_, a, others) : detail::merge_all(*plain_, a, others);
+  }
   void keep(const std::vector<index_t>& kept) { fast_ ? fast_->keep(kept) : plain_->keep(kept); }
 
  private:

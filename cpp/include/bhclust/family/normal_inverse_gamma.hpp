@@ -126,6 +126,8 @@ class normal_inverse_gamma_model : public independent<normal_inverse_gamma_colum
     return normal_inverse_gamma_batch<normal_inverse_gamma_column>(std::move(all), rows);
   }
 
+  /// Of tables of groups (groups.hpp).
+  using group_store = lane_store<self, normal_inverse_gamma_kernel<self>>;
   template <class Score>
   using plain_store = independent_store<normal_inverse_gamma_column, Score>;
   template <class Score>

@@ -104,6 +104,8 @@ class normal_known_variance_model : public independent<normal_known_variance_col
     return rows_and_means(*this, t, mean);
   }
 
+  /// Of tables of groups (groups.hpp).
+  using group_store = lane_store<self, normal_known_variance_kernel<self>>;
   template <class Score>
   using plain_store = independent_store<normal_known_variance_column, Score>;
   template <class Score>

@@ -1,0 +1,107 @@
+/// @file
+/// Average linkage of a few items.
+#pragma once
+
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/tree.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// The tree of average linkage from the costs of pairs, by chains of nearest neighbours (Murtagh
+/// 1983): each item of a chain is followed by the one it costs least with, the earliest of equals,
+/// and two that are each other's are merged. Merges are in the order in which chains find them.
+/// O(n²) time; n² doubles. Reusable.
+class average_linkage {
+ public:
+  /// Room for the costs of n items, n >= 1.
+  void resize(index_t n) {
+    n_ = n;
+    cost_.assign(at(n * n), infinite);
+  }
+
+  /// Costs of item i with those before it, to be written all before the run.
+  [[nodiscard]] double* costs_before(index_t i) noexcept { return row(i); }
+
+  /// Once after each resize.
+  [[nodiscard]] tree run() {
+    tree_builder grown(n_);
+    mirror();
+    node_.resize(at(n_));
+    for (index_t i = 0; i < n_; ++i) node_[at(i)] = i;
+    chain_.clear();
+    for (index_t live = n_; live > 1;) {
+      if (chain_.empty()) chain_.push_back(first_live(-1));
+      const index_t next = follower();
+      if (chain_.size() < 2 || next != chain_[chain_.size() - 2]) {
+        chain_.push_back(next);
+        continue;
+      }
+      const index_t a = std::min(next, chain_.back());
+      const index_t b = std::max(next, chain_.back());
+      chain_.resize(chain_.size() - 2);
+      merge(grown, a, b);
+      --live;
+    }
+    return std::move(grown).finish();
+  }
+
+ private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] double* row(index_t i) noexcept { return cost_.data() + i * n_; }
+
+  void mirror() noexcept {
+    for (index_t i = 1; i < n_; ++i) {
+      for (index_t j = 0; j < i; ++j) row(j)[i] = row(i)[j];
+    }
+  }
+
+  [[nodiscard]] index_t first_live(index_t but) const noexcept {
+    index_t i = 0;
+    while (node_[at(i)] < 0 || i == but) ++i;
+    return i;
+  }
+
+  /// The last but one of the chain, unless another costs less: chains then never run in circles.
+  [[nodiscard]] index_t follower() noexcept {
+    const double* costs = row(chain_.back());
+    const double least = minimum(costs, n_);
+    if (chain_.size() >= 2) {
+      const index_t before = chain_[chain_.size() - 2];
+      if (!(least < costs[before])) return before;
+    }
+    if (!(least < infinite)) return first_live(chain_.back());
+    return std::find(costs, costs + n_, least) - costs;
+  }
+
+  /// a becomes the union, b is dead.
+  void merge(tree_builder& grown, index_t a, index_t b) {
+    const auto size_a = static_cast<double>(grown.size(node_[at(a)]));
+    const auto size_b = static_cast<double>(grown.size(node_[at(b)]));
+    node_[at(a)] = grown.join(node_[at(a)], node_[at(b)]);
+    node_[at(b)] = -1;
+    double* costs = row(a);
+    const double share = size_b / (size_a + size_b);
+    for (index_t k = 0; k < n_; ++k) costs[k] = (1.0 - share) * costs[k] + share * row(b)[k];
+    for (index_t k = 0; k < n_; ++k) {
+      row(k)[a] = costs[k];
+      row(k)[b] = infinite;
+    }
+    std::fill_n(row(b), n_, infinite);
+    costs[b] = infinite;
+  }
+
+  index_t n_ = 0;
+  std::vector<double> cost_;
+  std::vector<index_t> node_;  ///< of each item that is left, -1 of the others
+  std::vector<index_t> chain_;
+};
+
+}  // namespace bhclust::detail

@@ -1,0 +1,284 @@
+/// @file
+/// Rows join clusters one after another, as in Bayes K-means.
+#pragma once
+
+#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/parallel.hpp>
+#include <bhclust/inference/posterior.hpp>
+#include <bhclust/progress.hpp>
+#include <bhclust/types.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace bhclust::detail {
+
+/// Xu's sequential assignment: each row, in the table's order, joins the cluster or opens the one
+/// that gives the largest marginal likelihood of the partition so far, of equal ones the oldest
+/// cluster. Row x raises log p by log p(x) + gain(c, x) + log |c| in cluster c, by log p(x) + log α
+/// alone; a group of w rows by log Γ(|c| + w) / Γ(|c|) and by log α Γ(w).
+///
+/// A cluster is taken for what it was when its scores were last made; they are made anew when it
+/// has grown by a quarter since, so with each of its first four rows.
+///
+/// Rows come in blocks whose gains with all clusters are known beforehand; a cluster whose scores
+/// are made anew meets the rest of the block again. Where merges leave queries good each cluster
+/// keeps its own.
+template <class Store>
+class row_assignment {
+ public:
+  row_assignment(Store store, const table_view& X, double alpha, thread_team& team,
+                 progress_meter& progress)
+      : store_(std::move(store)),
+        X_(X),
+        team_(team),
+        progress_(progress),
+        rows_(X.rows()),
+        least_value_(std::nextafter(std::log(alpha), -std::numeric_limits<double>::infinity())),
+        may_keep_queries_(queries_last(store_)),
+        taken_(at(X.rows()), false) {}
+
+  void run(const std::vector<index_t>& seeds) {
+    keeps_queries_ = may_keep_queries_ && room_for_queries(static_cast<index_t>(seeds.size()));
+    for (const index_t i : seeds) {
+      taken_[at(i)] = true;
+      open(i);
+    }
+    block_ = block_for(static_cast<index_t>(clusters_.size()));
+    for (index_t begin = 0; begin < rows_; begin += block_) {
+      assign_block(begin, std::min(rows_, begin + block_));
+      progress_.tick();
+    }
+    for (auto& c : clusters_) take_in(c);
+    keep_clusters(rows_);
+    give_members();
+  }
+
+  /// Rows of each cluster; cluster c is at slot c of the store, in order of slots.
+  [[nodiscard]] std::vector<std::vector<index_t>>& members() noexcept { return members_; }
+  [[nodiscard]] Store& store() noexcept { return store_; }
+
+ private:
+  struct cluster {
+    std::vector<index_t> rows;
+    index_t slot;                    ///< of what its scores are made from
+    index_t size;                    ///< rows that are at the slot
+    index_t grown = 0;               ///< rows that came since
+    std::vector<index_t> waiting{};  ///< their slots
+  };
+
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] index_t count() const noexcept { return static_cast<index_t>(clusters_.size()); }
+  [[nodiscard]] index_t slot_of_row(index_t i) const noexcept { return i - shift_; }
+  [[nodiscard]] double* values_of(index_t c) noexcept { return values_.data() + c * block_; }
+
+  /// Queries are as large as tables of a row's columns, or larger.
+  [[nodiscard]] bool room_for_queries(index_t k) const {
+    constexpr index_t most = 524288;
+    return k <= most / std::max<index_t>(X_.columns(), 1);
+  }
+
+  /// Long blocks only where a thread's share of their scores is worth it, or queries need it.
+  [[nodiscard]] index_t block_for(index_t k) const {
+    constexpr index_t least = 32;
+    if (keeps_queries_) return k < worth_sharing / 128 ? least : 128;
+    return std::clamp<index_t>(k / 8 * 8, least, 256);
+  }
+
+  void open(index_t row) {
+    clusters_.push_back({{row}, slot_of_row(row), X_.weight(row)});
+    if (keeps_queries_) store_.load(queries_.emplace_back(), clusters_.back().slot);
+  }
+
+  void join(cluster& c, index_t row) {
+    c.rows.push_back(row);
+    c.waiting.push_back(slot_of_row(row));
+    c.grown += X_.weight(row);
+  }
+
+  [[nodiscard]] static bool outgrown(const cluster& c) noexcept { return 4 * c.grown >= c.size; }
+
+  void take_in(cluster& c) {
+    c.slot = merge_all(store_, c.slot, c.waiting);
+    c.waiting.clear();
+    c.size += std::exchange(c.grown, 0);
+  }
+
+  void assign_block(index_t begin, index_t end) {
+    const bool all_taken = std::all_of(taken_.begin() + begin, taken_.begin() + end,
+                                       [](bool is_taken) { return is_taken; });
+    if (all_taken) return;
+    forget_queries_if_many();
+    keep_clusters_if_sparse(begin);
+    score_all(begin, end);
+    for (index_t i = begin; i < end; ++i) {
+      if (!taken_[at(i)]) assign(i, begin, end);
+    }
+  }
+
+  void assign(index_t row, index_t begin, index_t end) {
+    taken_[at(row)] = true;
+    index_t c = best_[at(row - begin)];
+    if (c < 0) {
+      open(row);
+      values_.resize(clusters_.size() * at(block_));
+      c = count() - 1;
+    } else {
+      join(clusters_[at(c)], row);
+      if (!outgrown(clusters_[at(c)])) return;
+      take_in(clusters_[at(c)]);
+      if (keeps_queries_) store_.load(queries_[at(c)], clusters_[at(c)].slot);
+    }
+    rescore(c, begin, row + 1, end);
+  }
+
+  void forget_queries_if_many() {
+    if (!keeps_queries_ || room_for_queries(count())) return;
+    keeps_queries_ = false;
+    std::vector<typename Store::query>().swap(queries_);
+  }
+
+  void score_all(index_t begin, index_t end) {
+    values_.resize(clusters_.size() * at(block_));
+    constexpr index_t clusters_a_task = 16;
+    const index_t k = count();
+    const auto score_some = [&](typename Store::query& query, index_t first) {
+      for (index_t c = first; c < std::min(k, first + clusters_a_task); ++c) {
+        score(query, c, begin, begin, end);
+      }
+    };
+    const index_t tasks = (k + clusters_a_task - 1) / clusters_a_task;
+    if (k * (end - begin) < worth_sharing) {
+      for (index_t t = 0; t < tasks; ++t) score_some(query_, t * clusters_a_task);
+    } else {
+      team_.run(
+          tasks,
+          [&](int, index_t t) {
+            typename Store::query own;
+            score_some(own, t * clusters_a_task);
+          },
+          [&] { progress_.tick(); });
+    }
+    best_.assign(at(end - begin), -1);
+    best_value_.assign(at(end - begin), least_value_);
+    for (index_t c = 0; c < k; ++c) take(c, values_of(c), 0, end - begin);
+  }
+
+  /// `spare` is used where clusters keep no queries.
+  void score(typename Store::query& spare, index_t c, index_t block, index_t begin, index_t end) {
+    if (begin == end) return;
+    double* out = values_of(c) + (begin - block);
+    const cluster& of = clusters_[at(c)];
+    if (!keeps_queries_) store_.load(spare, of.slot);
+    store_.row(keeps_queries_ ? queries_[at(c)] : spare, slot_of_row(begin), slot_of_row(end), out);
+    if (!X_.weighted()) {
+      const double weight = std::log(static_cast<double>(of.size));
+      for (index_t j = 0; j < end - begin; ++j) out[j] += weight;
+      return;
+    }
+    for (index_t i = begin; i < end; ++i) out[i - begin] += log_joining(of.size, X_.weight(i));
+  }
+
+  /// Cluster c, younger than all that were taken before, for the rows [begin, end) of the block.
+  void take(index_t c, const double* values, index_t begin, index_t end) {
+    index_t* best = best_.data();
+    double* value = best_value_.data();
+    for (index_t j = begin; j < end; ++j) {
+      const bool better = values[j] > value[j];
+      best[j] = better ? c : best[j];
+      value[j] = better ? values[j] : value[j];
+    }
+  }
+
+  [[nodiscard]] bool wins(double value, index_t c, index_t j) const {
+    const double best = best_value_[at(j)];
+    return value > best || (value == best && c < best_[at(j)]);
+  }
+
+  /// Cluster c against the rows from `begin` on, the others' values being known.
+  void rescore(index_t c, index_t block, index_t begin, index_t end) {
+    score(query_, c, block, begin, end);
+    const double* values = values_of(c);
+    for (index_t j = begin - block; j < end - block; ++j) {
+      const bool fell = best_[at(j)] == c && values[j] < best_value_[at(j)];
+      if (fell) {
+        choose_again(j);
+      } else if (best_[at(j)] == c || wins(values[j], c, j)) {
+        best_[at(j)] = c;
+        best_value_[at(j)] = values[j];
+      }
+    }
+  }
+
+  void choose_again(index_t j) {
+    best_[at(j)] = -1;
+    best_value_[at(j)] = least_value_;
+    for (index_t c = 0; c < count(); ++c) take(c, values_of(c), j, j + 1);
+  }
+
+  void keep_clusters_if_sparse(index_t begin) {
+    constexpr index_t fewest = 4096;
+    if (store_.slots() <= fewest) return;
+    index_t needed = count() + rows_ - begin;
+    for (const auto& c : clusters_) needed += static_cast<index_t>(c.waiting.size());
+    if (2 * needed < store_.slots()) keep_clusters(begin);
+  }
+
+  /// Drops all slots but those of clusters, of rows that wait and of rows from `begin` on.
+  void keep_clusters(index_t begin) {
+    std::vector<index_t> kept;
+    for (const auto& c : clusters_) {
+      kept.push_back(c.slot);
+      kept.insert(kept.end(), c.waiting.begin(), c.waiting.end());
+    }
+    for (index_t i = begin; i < rows_; ++i) kept.push_back(slot_of_row(i));
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    const auto place = [&kept](index_t slot) {
+      return static_cast<index_t>(std::lower_bound(kept.begin(), kept.end(), slot) - kept.begin());
+    };
+    for (auto& c : clusters_) {
+      c.slot = place(c.slot);
+      for (index_t& slot : c.waiting) slot = place(slot);
+    }
+    if (begin < rows_) shift_ = begin - place(slot_of_row(begin));
+    store_.keep(kept);
+    for (index_t c = 0; keeps_queries_ && begin < rows_ && c < count(); ++c) {
+      store_.load(queries_[at(c)], clusters_[at(c)].slot);
+    }
+  }
+
+  void give_members() {
+    members_.resize(clusters_.size());
+    for (auto& c : clusters_) members_[at(c.slot)] = std::move(c.rows);
+    clusters_.clear();
+  }
+
+  /// Scores worth a fork and join.
+  static constexpr index_t worth_sharing = 65536;
+
+  Store store_;
+  table_view X_;
+  thread_team& team_;
+  progress_meter& progress_;
+  index_t rows_;
+  double least_value_;  ///< just below a row's by itself: of equals a cluster wins
+  bool may_keep_queries_;
+  bool keeps_queries_ = false;
+  std::vector<bool> taken_;
+  index_t shift_ = 0;  ///< rows dropped, less those that are clusters or wait
+  std::vector<cluster> clusters_;
+  std::vector<std::vector<index_t>> members_;
+  index_t block_ = 0;
+  std::vector<double> values_;  ///< gain + log_joining of each cluster and row of the block
+  std::vector<index_t> best_;   ///< the cluster a row of the block would join, -1: its own
+  std::vector<double> best_value_;
+  std::vector<typename Store::query> queries_;  ///< of the clusters, where they keep them
+  typename Store::query query_;
+};
+
+}  // namespace bhclust::detail
