@@ -430,7 +430,7 @@ def insert(
     X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), or Statistics
     X_new : like X, of shape (n_new, n_columns)
         In an order that means nothing: early rows shape the tree for later ones. Rows beside
-        Statistics become groups of one row each.
+        Statistics become groups of one row each. Without rows the tree stays as it is.
     family : Family or str
         The model, or an alias whose defaults are then taken from X. None: that of Statistics.
     alpha : float
@@ -479,6 +479,9 @@ def insert(
         )
     everywhere = check_bool("everywhere", everywhere)
     rotate = check_bool("rotate", rotate)
+    if new.n_rows == 0 and not table.is_grouped:
+        stacked(table, new)
+        return grown
     check_table_memory(max_memory, "insert", model, table, n_new=new.n_rows)
     with new_rows():
         model._check(new)

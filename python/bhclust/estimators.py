@@ -193,7 +193,7 @@ class BHC(TreeClusterer):
         ``alpha`` stay as the first call found them, so that should be one of many rows, and a level
         of a column that they have not is refused; `fit` all rows again, now and then, to learn
         anew. Attributes are then those of all rows, in the order they came; clusters may get other
-        numbers.
+        numbers. A batch without rows changes nothing, unless it is the first, which is refused.
 
         Parameters
         ----------
@@ -204,6 +204,8 @@ class BHC(TreeClusterer):
             return self.fit(X)
         self._refuse_weights("partial_fit")
         table = self._new_table(X)
+        if table.n_rows == 0:
+            return self
         with naming(self._layout.keys):
             with new_rows():
                 self.family_._check(table)

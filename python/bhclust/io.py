@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ._choice import likelier
 from ._matrix import Matrix, SparseColumns
+from ._name_files import NameFile
 from ._output_files import OutputFiles
 from ._records import Records, is_missing, read_records, shown
 from ._sniff import (
@@ -76,6 +77,9 @@ class Table:
         ``GaussianProcess.from_data(table.data, times=table.times)``.
     dialect : str
         How a file of text was taken apart: its separator and decimal sign, in words.
+    name_files : tuple of NameFile
+        Of a file of one matrix the others that were read, for names of rows and columns:
+        ``argument``, ``path``, ``size``, ``sha256``.
     """
 
     path: str
@@ -89,6 +93,7 @@ class Table:
     lines: Sequence[int] = ()
     times: Sequence[float] = ()
     dialect: str = ""
+    name_files: tuple[NameFile, ...] = ()
 
     @property
     def row_names(self) -> list[str]:
@@ -418,6 +423,7 @@ def _table_of(matrix: Matrix, ignore: Sequence[str] = ()) -> Table:
         notes=matrix.notes,
         numbers=range(1, matrix.data.shape[0] + 1),
         lines=range(1, matrix.data.shape[0] + 1),
+        name_files=matrix.name_files,
     )
 
 
