@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bhclust._column import Column
 from bhclust._name_files import NameFile
 from bhclust._records import shown
-from bhclust._sniff import Column
 from bhclust.families import aliases
 
 __all__ = ["Matrix", "SparseColumns", "fitting_names", "matrix_of"]

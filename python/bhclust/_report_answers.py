@@ -17,6 +17,7 @@ _MOST_APART = 3
 
 
 def answers(found: Found) -> str:
+    """Say in a few lines what there is to know first."""
     rows = counted(len(found.labels), found.unit)
     told = [("How many clusters", *_how_many(found)), ("How sure", *_how_sure(found))]
     told.append(("Doubtful", *_how_doubtful(found)))
@@ -90,6 +91,7 @@ def _what_apart(found: Found) -> str:
 
 
 def number_of_clusters(found: Found) -> str:
+    """Show the chances of the numbers of clusters."""
     here = found.n_clusters
     expected = f"{found.post.expected_n_clusters():,.1f}"
     head = "<section id='number'><h2>How many clusters</h2>"

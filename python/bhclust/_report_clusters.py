@@ -22,6 +22,7 @@ _MOST_DOUBTED = 60
 
 
 def clusters_section(found: Found) -> str:
+    """List the clusters."""
     sizes = np.bincount(found.labels)
     largest = np.argsort(-sizes, kind="stable")[: min(found.n_clusters, _MOST_CLUSTERS)]
     head = ["cluster", found.unit, "certainty", "set apart by", "such as"]
@@ -58,6 +59,7 @@ def _linked(label: int, sizes: Ints) -> str:
 
 
 def doubtful_section(found: Found) -> str:
+    """List the rows that may belong elsewhere."""
     doubted = doubtful_rows(found)
     unit = found.unit
     head = (

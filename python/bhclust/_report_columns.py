@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ._cells import alias_of
+from ._column import Column
 from ._core import __version__
 from ._page import counted
 from ._report_findings import Found
 from ._report_markup import row_of, table_of
-from ._sniff import Column
 
 _MOST_COLUMNS = 500
 _KINDS = {
@@ -28,6 +28,7 @@ _KINDS = {
 
 
 def columns_section(found: Found) -> str:
+    """List the columns."""
     lines = []
     for column in list(found.columns.values())[:_MOST_COLUMNS]:
         kind = _KINDS.get(column.family, "measurements")
@@ -54,6 +55,7 @@ def _values(column: Column) -> str:
 
 
 def choices_section(found: Found) -> str:
+    """List what was chosen, and the hyperparameters."""
     post = found.post
     told = list({"clusters": found.cut, **found.choices}.items())
     told.append(("concentration (alpha)", f"{post.alpha:.6g}"))

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from . import _report_data
 from ._arguments import checked_labels, checked_post, checked_text, checked_texts
 from ._cells import columns_of
+from ._column import Column
 from ._condense import Floats, Ints, condense
 from ._describe import certainty
 from ._heatmap import Field, field_of, means_of
 from ._matrix import SparseColumns
 from ._memberships import Memberships, memberships
-from ._sniff import Column
 from ._traits import Trait, traits
 from .io import Table
 
@@ -63,6 +63,7 @@ def found_of(
     unit: str,
     choices: dict[str, Any],
 ) -> Found:
+    """Check the arguments and look at all once."""
     checked_post(post)
     n = post.tree.n_leaves
     flat = checked_labels(post, labels)

@@ -7,6 +7,7 @@ from html import escape
 
 
 def table_of(name: str, head: Sequence[str], lines: Iterable[str], numeric: int = 0) -> str:
+    """Write a table that scrolls by itself, its first columns numeric."""
     heads = "".join(
         f"<th scope='col'{' class=number' if place < numeric else ''}>{escape(text)}</th>"
         for place, text in enumerate(head)
@@ -19,10 +20,12 @@ def table_of(name: str, head: Sequence[str], lines: Iterable[str], numeric: int 
 
 
 def row_of(cells: Sequence[str], numeric: int = 0) -> str:
+    """Write a row of texts."""
     return markup_row([isolated(cell) for cell in cells], numeric)
 
 
 def markup_row(cells: Sequence[str], numeric: int = 0, attributes: str = "") -> str:
+    """Write a row of cells that are HTML."""
     written = "".join(
         f"<td{' class=number' if place < numeric else ''}>{cell}</td>"
         for place, cell in enumerate(cells)
@@ -36,6 +39,7 @@ def isolated(text: str) -> str:
 
 
 def bar(share: float) -> str:
+    """Draw a share of a whole."""
     return (
         "<svg class='bar' viewBox='0 0 100 10' preserveAspectRatio='none' aria-hidden='true'>"
         f"<rect width='{100 * share:.1f}' height='10'/></svg>"

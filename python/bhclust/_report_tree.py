@@ -10,6 +10,7 @@ _RAMP = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
 
 
 def tree_section(found: Found) -> str:
+    """Make the frame of the tree."""
     return (
         "<noscript><p>The tree needs JavaScript; the tables below do not.</p></noscript>\n"
         "<section id='tree' aria-labelledby='tree-head' hidden><h2 id='tree-head'>The tree</h2>\n"
@@ -51,6 +52,7 @@ def _key(found: Found) -> str:
 
 
 def data_element(found: Found) -> str:
+    """Make the data that the script draws from."""
     counted_off = all(name == f"row {row}" for row, name in enumerate(found.names))
     names = [name.encode(errors="replace").decode() for name in found.names]
     values = {
