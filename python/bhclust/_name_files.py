@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._records import GZIP, shown
+from .options import check_path_type
 
 _CELLS = ("barcodes.tsv",)
 _GENES = ("features.tsv", "genes.tsv")
@@ -41,7 +42,7 @@ def read_names(path: str | os.PathLike[str], argument: str) -> tuple[list[str], 
     Where lines have several cells between tabs the name is in the second, and the first tells
     names apart that are there twice: identifiers and symbols of genes come so.
     """
-    name = os.fsdecode(path)
+    name = check_path_type(argument, path)
     try:
         packed = Path(name).read_bytes()
         text = gzip.decompress(packed) if packed.startswith(GZIP) else packed

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from ._report_columns import choices_section, columns_section
 from ._report_findings import found_of
 from ._report_tree import data_element, tree_section
 from .io import OutputFiles
+from .options import check_path
 
 
 def report(
@@ -77,8 +77,7 @@ def report(
         If X, labels, names or classes do not have one entry for each row, if the labels are not a
         cut of the tree, or if an argument is something else than it should be.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be the path of a file, not {path!r}")
+    place = check_path("path", path)
     text = page(
         post,
         with_names(X, feature_names),
@@ -89,7 +88,6 @@ def report(
         unit=unit,
         choices=choices,
     )
-    place = Path(os.fsdecode(path))
     files = OutputFiles(place.parent, replace=True)
     with files:
         files.add(place.name, text.encode(errors="replace"))

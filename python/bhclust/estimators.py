@@ -13,7 +13,7 @@ from bhclust import _core
 from bhclust._core import Family, Table, Tree
 from bhclust._lambda import lambda_heuristic
 from bhclust._layout import FittedRows, Layout
-from bhclust._memory import check_table_memory
+from bhclust._memory import check_memory
 from bhclust._tree_clusterer import TreeClusterer
 from bhclust.algorithms import forget, rbhc
 from bhclust.columns import naming
@@ -210,7 +210,7 @@ class BHC(TreeClusterer):
             with new_rows():
                 self.family_._check(table)
             before = self.posterior_._table
-            check_table_memory(self.max_memory, "insert", self.family_, before, n_new=table.n_rows)
+            check_memory(self.max_memory, "insert", self.family_, before, n_new=table.n_rows)
             rows = stacked(before, in_form_of(before, table, self.family_))
             alpha, threads = self.posterior_.alpha, check_threads(self.n_threads)
             grown = _core.insert(
@@ -269,7 +269,7 @@ class BHC(TreeClusterer):
 
     def _of_fixed(self, table: Table, family: Family, alpha: float) -> Posterior:
         """With the hyperparameters as they are: of several trees the one of highest evidence."""
-        check_table_memory(self.max_memory, "bhc", family, table)
+        check_memory(self.max_memory, "bhc", family, table)
         ways = growths(
             self.tree,
             table,

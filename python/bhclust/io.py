@@ -25,6 +25,7 @@ from ._reading_options import check_options, did_you_mean, few, refuse_options
 from ._records import Records, is_missing, read_records, shown
 from .families import HURDLE
 from .matrices import is_matrix_file, read_matrix
+from .options import check_path_type
 from .table import names_as_numbers
 
 __all__ = ["Column", "Matrix", "OutputFiles", "Table", "read_matrix", "read_table"]
@@ -199,6 +200,7 @@ def read_table(
         does not fit its column, if an option names an unknown column or family, or if two options
         name the same column.
     """
+    check_path_type("path", path)
     if is_matrix_file(path):
         refuse_options(path, _OF_ONE_KIND, columns=columns, names=names)
         matrix = read_matrix(

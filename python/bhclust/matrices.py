@@ -14,6 +14,7 @@ from bhclust._fasta import read_fasta
 from bhclust._matrix import Matrix, fitting_names, matrix_of
 from bhclust._name_files import beside, check_names, read_names
 from bhclust._records import counted, shown, shown_path, unpacked
+from bhclust.options import check_path
 
 __all__ = ["Matrix", "is_matrix_file", "read_matrix"]
 
@@ -78,7 +79,7 @@ def read_matrix(
     ImportError
         MatrixMarket needs SciPy, ``.h5ad`` anndata; the message names the extra.
     """
-    name = os.fsdecode(path)
+    name = str(check_path("path", path))
     try:
         kind = _kind(name)
     except FileNotFoundError:
