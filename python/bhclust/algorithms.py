@@ -87,11 +87,12 @@ def bhc(
 
     Notes
     -----
-    About n² scores. Memory beyond the input, measured: 200 to 290 bytes a row, and a cell 5 (bits)
-    to 22 (counts), or 68 in `ExponentialGamma` with missing cells; counts, bits and categories
+    About n² scores. Memory beyond the input, measured: 200 to 290 bytes a row, and a cell 7 (bits)
+    to 24 (counts), or 68 in `ExponentialGamma` with missing cells; counts, bits and categories
     take up to some 8 MB more for each function of them that is computed beforehand, for columns
     with hyperparameters of their own. 4 to 6 MB for 4,000 rows of 32 columns. Sparse tables take
-    85 bytes a stored cell in `MultinomialDirichlet`; in other families clusters keep all columns.
+    100 to 230 bytes a stored cell in `MultinomialDirichlet`; in other families clusters keep all
+    columns.
     """
     collapse = check_bool("collapse", collapse)
     table = as_leaves(X)
