@@ -2,7 +2,8 @@
 
 The figures are bytes beyond the input, the result included, as bench/memory.py measures them and
 rounded up: what is measured is not more, and mostly half of what is told or more for tables of
-some megabytes. Most clusters live where nothing is clustered, and that is what is told. tests/python/test_estimate.py measures some again.
+some megabytes. Most clusters live at once where nothing is clustered, and that is what is told.
+tests/python/test_estimate.py measures some again.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ STORES = {
     "GeometricBeta": _Store(200, 13, 76),
     "NegativeBinomialBeta": _Store(200, 8, 76),
     "ExponentialGamma": _Store(200, 20, 24),
-    "NormalInverseGamma": _Store(290, 16, 28),
+    "NormalInverseGamma": _Store(290, 17, 28),
     "NormalInverseWishart": _Store(290, 10, 24, 1.6),
     "NormalKnownVariance": _Store(290, 14, 18),
     "VonMisesFisher": _Store(200, 17, 36),
