@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._condense import Ints, PosteriorLike
+from .options import check_path
 
 
 def checked_post(post: Any) -> PosteriorLike:
@@ -108,8 +109,8 @@ def checked_format(destination: Any, file_format: str | None) -> str:
                     + _kind(destination)
                 )
             return "png"
-        ending = os.path.splitext(os.fsdecode(destination))[1]
-        where, found = f"destination: '{os.fsdecode(destination)}'", ending[1:] or "png"
+        place = check_path("destination", destination)
+        where, found = f"destination: '{place}'", place.suffix[1:] or "png"
     if not isinstance(found, str) or found.lower() not in known:
         raise ValueError(
             f"{where}: the format {found!r} is not known; choose from {', '.join(known)}"

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._column import Column
 from ._condense import Floats, Ints, PosteriorLike
 from ._frames import frame_column, frame_names, is_frame
 from ._matrix import SparseColumns
-from ._sniff import Column, is_absent
+from ._raw_column import is_absent
 from .families import aliases
 from .io import Table
 from .options import shown

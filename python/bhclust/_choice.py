@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust import _core
+from bhclust._column import Column
+from bhclust._column_roles import has_known_classes, name_column
 from bhclust._core import Table
-from bhclust._sniff import ArrayCells, Column, has_known_classes, name_column, sniff
+from bhclust._raw_column import ArrayCells
+from bhclust._sniff import sniff
 from bhclust.families import product_of
 from bhclust.growth import growths
 from bhclust.hurdles import split_column

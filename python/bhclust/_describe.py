@@ -11,10 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
+from ._column import Column
+from ._column_roles import is_class_name
 from ._condense import Floats, Ints, PosteriorLike, cluster_nodes
 from ._page import mixture_in_words
 from ._records import counted
-from ._sniff import Column, is_class_name
 from ._traits import Trait as Trait
 from ._traits import traits as traits
 from .io import Table

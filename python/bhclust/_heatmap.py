@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._column import Column
 from ._condense import Box, Floats, Ints, Shape, leaf_order
 from ._page import Classes, Ruler, counted
-from ._sniff import Column
 from ._traits import short_name
 
 if TYPE_CHECKING:

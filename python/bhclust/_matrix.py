@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bhclust._column import Column
+from bhclust._name_files import NameFile
 from bhclust._records import shown
-from bhclust._sniff import Column
 from bhclust.families import aliases
 
 __all__ = ["Matrix", "SparseColumns", "fitting_names", "matrix_of"]
@@ -41,6 +42,8 @@ class Matrix:
         What else was found, and what was left out.
     classes : list of str or None
         Known classes of the rows, where they were asked for; empty where missing.
+    name_files : tuple of NameFile
+        The other files that were read, for names: ``argument``, ``path``, ``size``, ``sha256``.
     """
 
     path: str
@@ -52,6 +55,7 @@ class Matrix:
     levels: list[tuple[str, ...]] | None = None
     notes: tuple[str, ...] = ()
     classes: list[str] | None = None
+    name_files: tuple[NameFile, ...] = ()
 
     @property
     def column_names(self) -> list[str]:

@@ -1,134 +1,273 @@
 """What calls take of memory, and the refusal of those that take too much.
 
-The figures are bytes beyond the input, the result included, as measured and rounded up;
-tests/python/test_estimate.py measures them again.
+The figures are bytes beyond the input, the result included, as bench/memory.py measures them and
+rounded up: what is measured is not more, and mostly half of what is told or more for tables of
+some megabytes. Most clusters live at once where nothing is clustered, and that is what is told.
+tests/python/test_estimate.py measures some again.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table
 from bhclust.options import check_number, shown
 
-__all__ = ["ALGORITHMS", "bytes_needed", "check_memory", "check_table_memory", "memory_limit"]
+__all__ = ["ALGORITHMS", "Shape", "bytes_needed", "check_memory", "memory_limit", "shape_of"]
 
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
-#: Bytes a column of a row in greedy BHC's store; what is stored a pair of columns is 1 byte.
-STORE = {
-    "BernoulliBeta": 16,
-    "CategoricalDirichlet": 28,
-    "MultinomialDirichlet": 26,
-    "PoissonGamma": 26,
-    "GeometricBeta": 18,
-    "NegativeBinomialBeta": 18,
-    "ExponentialGamma": 90,
-    "NormalInverseGamma": 22,
-    "NormalInverseWishart": 20,
-    "NormalKnownVariance": 20,
-    "VonMisesFisher": 14,
-    "GaussianProcess": 32,
+#: What every call may take, however small its table.
+LEAST = 3 << 18
+#: Rows up to which `learn` tries RBHC of every family (bhclust.growth).
+QUICK_ROWS = 2000
+#: Statistics on the way down and up a tree.
+PATH = 330
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What of a table decides how much memory it takes."""
+
+    n: int
+    """Rows or groups."""
+    d: int
+    """Columns."""
+    stored: int | None = None
+    """Cells stored, of a sparse table."""
+    grouped: bool = False
+    missing: bool = False
+    """Whether cells are missing."""
+
+    @property
+    def copy(self) -> int:
+        """Bytes of a copy of the cells; sparse ones are not copied."""
+        return 8 * self.n * self.d if self.stored is None else 0
+
+
+def shape_of(table: Table) -> Shape:
+    """Look at a table, in O(cells)."""
+    n, d = table.n_rows, table.n_columns
+    if table.is_grouped:
+        return Shape(n, d, grouped=True)
+    if table.is_sparse:
+        return Shape(n, d, stored=len(table.arrays[0]))
+    with np.errstate(all="ignore"):
+        missing = math.isnan(float(np.sum(table.arrays)))
+    return Shape(n, d, missing=missing)
+
+
+@dataclass(frozen=True)
+class _Store:
+    """Bytes that algorithms take of one family: a row, and a cell of a row."""
+
+    greedy_row: int
+    greedy: float
+    kmeans: float
+    """Bayes K-means, a cell."""
+    pair: float = 0.0
+    """Greedy BHC, a pair of columns of a row."""
+
+
+#: Of dense tables.
+STORES = {
+    "BernoulliBeta": _Store(200, 7, 42),
+    "CategoricalDirichlet": _Store(200, 10, 40),
+    "MultinomialDirichlet": _Store(200, 24, 56),
+    "PoissonGamma": _Store(200, 18, 76),
+    "GeometricBeta": _Store(200, 13, 76),
+    "NegativeBinomialBeta": _Store(200, 8, 76),
+    "ExponentialGamma": _Store(200, 20, 24),
+    "NormalInverseGamma": _Store(290, 17, 28),
+    "NormalInverseWishart": _Store(290, 10, 24, 1.6),
+    "NormalKnownVariance": _Store(290, 14, 18),
+    "VonMisesFisher": _Store(200, 17, 36),
+    "GaussianProcess": _Store(200, 10, 24),
+}
+#: RBHC outside known variance, a number of a row's statistics.
+RELAXED = {"BernoulliBeta": 33, "GeometricBeta": 30}
+#: Where cells are missing and that takes more.
+HOLES = {
+    "ExponentialGamma": _Store(200, 68, 76),
+    "GaussianProcess": _Store(200, 10, 24, 8.0),
 }
 
-#: What every call may take, however small its table.
-LEAST = 1 << 19
+
+def _parts(family: Family, shape: Shape) -> Iterator[tuple[Family, Shape]]:
+    """The families of the blocks of columns."""
+    if not isinstance(family, Product):
+        yield family, shape
+        return
+    for part, columns in family.blocks:
+        yield part, Shape(shape.n, len(columns), None, shape.grouped, shape.missing)
 
 
-def _store(family: Family, n_columns: int) -> int:
-    """Bytes a row of the statistics that merges are scored by."""
-    if isinstance(family, Product):
-        return sum(_store(part, len(columns)) for part, columns in family.blocks)
-    pairs = n_columns**2 if family.name in ("NormalInverseWishart", "GaussianProcess") else 0
-    return STORE[family.name] * n_columns + pairs
+def _store(family: Family, shape: Shape) -> _Store:
+    return (shape.missing and HOLES.get(family.name)) or STORES[family.name]
 
 
-def _bhc(family: Family, n: int, d: int, **_: int) -> int:
-    return n * (190 + _store(family, d))
+def _different(*values: Any) -> int:
+    """How many different numbers there are; columns that share one share a table."""
+    parts = [np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel() for value in values]
+    return int(np.unique(np.concatenate(parts)).size)
 
 
-def _rbhc(family: Family, n: int, d: int, **_: int) -> int:
-    if family.name == "NormalKnownVariance":
-        return n * (190 + _store(family, d))
-    return n * (190 + 12 * _width(family, d))
+def _pairs(a: Any, b: Any, d: int) -> int:
+    columns: NDArray[np.float64] = np.column_stack(
+        [np.broadcast_to(np.asarray(value, dtype=np.float64), (d,)) for value in (a, b)]
+    )
+    return len(np.unique(columns, axis=0))
 
 
-def _bayes_kmeans(family: Family, n: int, d: int, **_: int) -> int:
-    return n * (300 + _store(family, d) + 8 * d)
+def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
+    """Bytes of functions of counts computed beforehand, as cpp's function_tables bounds them.
+
+    Greedy BHC's; with ``rows``, those for clusters of so many rows, which are shorter.
+    """
+    total = 0
+    for part, of in _parts(family, shape):
+        of_sums = int(np.clip(1_000_000 // max(of.d, 1), 16, 4096))
+        if rows is not None:
+            of_sums = min(of_sums, int(np.clip(rows // 8, 16, 4096)))
+        of_rows = min(of_sums, (shape.n if rows is None else rows) + 1)
+        given: dict[str, Any] = part.parameters()  # type: ignore[attr-defined]
+        match part.name:
+            case "BernoulliBeta":
+                a, b = np.asarray(given["a"]), np.asarray(given["b"])
+                entries = (_different(a, b, a + b) + 1) * of_rows
+            case "GeometricBeta":
+                a, b = np.asarray(given["a"]), np.asarray(given["b"])
+                entries = _different(a, b, a + b) * of_sums
+            case "MultinomialDirichlet":
+                entries = (_different(given["concentration"]) + 1) * of_sums
+            case "CategoricalDirichlet":
+                a = np.asarray(given["concentration"])
+                entries = _different(a, a * np.asarray(given["levels"])) * of_rows
+            case "PoissonGamma":
+                entries = _different(given["shape"]) * of_sums + of_rows * (
+                    _different(given["rate"]) + _pairs(given["shape"], given["rate"], of.d)
+                )
+            case "VonMisesFisher":
+                entries = 1 << 16 if rows is None else 0
+            case _:
+                entries = 0
+        total += 8 * entries
+    return total
 
 
-def _randomized(_family: Family, n: int, _d: int, **_: int) -> int:
-    return 300 * n
-
-
-def _posterior(_family: Family, n: int, d: int, **_: int) -> int:
-    return n * (56 + 8 * d)
-
-
-def _bounds(_family: Family, n: int, _d: int, **_: int) -> int:
-    return 96 * n
-
-
-def _refine(family: Family, n: int, d: int, **_: int) -> int:
-    return n * (300 + 2 * 8 * _width(family, d))
-
-
-def _insert(family: Family, n: int, d: int, *, n_new: int, **_: int) -> int:
-    return (n + n_new) * (430 + 8 * d + 2 * 8 * _width(family, d))
-
-
-def _learn(family: Family, n: int, d: int, **_: int) -> int:
-    return 2 * _bhc(family, n, d) + _posterior(family, n, d)
-
-
-def _coclustering(_family: Family, n: int, _d: int, **_: int) -> int:
-    return 8 * n * n + 200 * n
-
-
-def _sample_partitions(_family: Family, n: int, _d: int, *, n_samples: int, **_: int) -> int:
-    return n * (8 * n_samples + 40)
-
-
-def _predict(family: Family, _n: int, d: int, *, n_new: int, n_clusters: int, **_: int) -> int:
-    return n_new * (8 * _width(family, d) + 8 * (n_clusters + 1) + 40)
-
-
-def _width(family: Family, n_columns: int) -> int:
+def _width(family: Family, shape: Shape) -> int:
     """Numbers that the statistics of a cluster are."""
-    if isinstance(family, Product):
-        return sum(_width(part, len(columns)) for part, columns in family.blocks)
-    pairs = n_columns**2 // 2 if family.name in ("NormalInverseWishart", "GaussianProcess") else 0
-    return 4 * n_columns + pairs
+    return sum(part._width(of.d) for part, of in _parts(family, shape))
 
 
-def _bhc_of_groups(family: Family, n: int, d: int, **_: int) -> int:
-    return n * (200 + 9 * family._width(d))
+def _bhc(family: Family, shape: Shape, **_: int) -> int:
+    if shape.grouped:
+        return shape.n * (200 + 9 * _width(family, shape))
+    total = _tables(family, shape) + (shape.copy if isinstance(family, Product) else 0)
+    for part, of in _parts(family, shape):
+        store = _store(part, of)
+        total += shape.n * store.greedy_row
+        if of.stored is None:
+            total += math.ceil(of.n * of.d * (store.greedy + store.pair * of.d))
+        elif part.name == "MultinomialDirichlet":
+            total += min(230 * of.stored, 100 * of.stored + 1700 * of.n)
+        else:
+            wide = 6.5 if part.name == "BernoulliBeta" else 3.5
+            total += 40 * of.stored + math.ceil(wide * of.n * part._width(of.d))
+    return total
 
 
-def _rbhc_of_groups(family: Family, n: int, d: int, **_: int) -> int:
+def _rbhc(family: Family, shape: Shape, **_: int) -> int:
+    n, width = shape.n, _width(family, shape)
     if family.name == "NormalKnownVariance":
-        return n * (220 + (8 + STORE[family.name]) * d)
-    return _bhc_of_groups(family, n, d)
+        return n * (220 + (28 if shape.grouped else 20) * shape.d)
+    if shape.grouped:
+        return n * (200 + 9 * width)
+    return n * 200 + sum(
+        n * part._width(of.d) * RELAXED.get(part.name, 24) for part, of in _parts(family, shape)
+    )
 
 
-def _bayes_kmeans_of_groups(family: Family, n: int, d: int, **_: int) -> int:
-    return n * (300 + 18 * family._width(d))
+def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
+    if shape.grouped:
+        return shape.n * (300 + 18 * _width(family, shape))
+    total = 260 * shape.n + _tables(family, shape, shape.n)
+    total += shape.copy if isinstance(family, Product) else 0
+    for part, of in _parts(family, shape):
+        pairs = 4 * part._width(of.d) if part.name == "NormalInverseWishart" else 0
+        total += math.ceil(of.n * (of.d * _store(part, of).kmeans + pairs))
+    return total
 
 
-def _randomized_of_groups(family: Family, n: int, d: int, **_: int) -> int:
-    a_thread = 2 * 8 * 2048 * family._width(d)
-    return 300 * n + 2 * a_thread
+def _randomized(family: Family, shape: Shape, *, n_threads: int, **_: int) -> int:
+    width = _width(family, shape)
+    threads = max(n_threads, 2)
+    if shape.grouped:
+        return 300 * shape.n + 2 * threads * 8 * 2048 * width
+    at_once = 8 * min(shape.n, 4096) * min(width, 4 * shape.d)
+    of_threads = math.ceil((1.35 + 1.2 * (threads - 2)) * at_once)
+    return 465 * shape.n + of_threads + _tables(family, shape)
 
 
-def _posterior_of_groups(_family: Family, n: int, _d: int, **_: int) -> int:
-    return 80 * n
+def _posterior(family: Family, shape: Shape, **_: int) -> int:
+    if shape.grouped:
+        return 115 * shape.n
+    return 82 * shape.n + shape.copy + _on_the_way(family, shape)
 
 
-def _refine_of_groups(family: Family, n: int, d: int, **_: int) -> int:
-    return n * (300 + 2 * 8 * family._width(d))
+def _on_the_way(family: Family, shape: Shape) -> int:
+    """Statistics of the nodes that a walk over the tree is at, and functions of counts."""
+    return 8 * PATH * _width(family, shape) + _tables(family, shape, shape.n)
+
+
+def _bounds(family: Family, shape: Shape, **_: int) -> int:
+    return 116 * shape.n + _on_the_way(family, shape)
+
+
+def _refine(family: Family, shape: Shape, **_: int) -> int:
+    if shape.grouped:
+        return shape.n * (300 + 16 * _width(family, shape))
+    return shape.n * (150 + 16 * _width(family, shape)) + _tables(family, shape, shape.n)
+
+
+def _insert(family: Family, shape: Shape, *, n_new: int, **_: int) -> int:
+    rows = shape.n + n_new
+    cells = 8 * rows * shape.d
+    if shape.stored is not None:
+        cells = math.ceil(16 * shape.stored * rows / shape.n) + 8 * rows
+    return rows * (380 + 16 * _width(family, shape)) + cells + _tables(family, shape, rows)
+
+
+def _learn(family: Family, shape: Shape, **_: int) -> int:
+    grown = _bhc(family, shape)
+    if shape.n <= QUICK_ROWS and family._relaxable:
+        grown = max(grown, _rbhc(family, shape))
+    features = 0
+    for part, of in _parts(family, shape):
+        is_categories = part.name == "CategoricalDirichlet"
+        features += 2 * part._width(of.d) if is_categories else 4 * of.d
+    return grown + shape.n * (200 + 8 * features) + _posterior(family, shape)
+
+
+def _coclustering(_family: Family, shape: Shape, **_: int) -> int:
+    return 8 * shape.n**2 + 200 * shape.n
+
+
+def _sample_partitions(_family: Family, shape: Shape, *, n_samples: int, **_: int) -> int:
+    return shape.n * (8 * n_samples + 72)
+
+
+def _predict(family: Family, shape: Shape, *, n_new: int, n_clusters: int, **_: int) -> int:
+    a_row = 8 * _width(family, shape) + 8 * (n_clusters + 1) + 40
+    return n_new * a_row + _on_the_way(family, shape)
 
 
 #: What `bytes_needed` knows, by the names that `bhclust.estimate` takes.
@@ -147,32 +286,26 @@ ALGORITHMS: dict[str, Callable[..., int]] = {
     "predict": _predict,
 }
 
-#: The same of groups, where it differs.
-OF_GROUPS: dict[str, Callable[..., int]] = {
-    "bhc": _bhc_of_groups,
-    "rbhc": _rbhc_of_groups,
-    "bayes_kmeans_bhc": _bayes_kmeans_of_groups,
-    "randomized_bhc": _randomized_of_groups,
-    "posterior": _posterior_of_groups,
-    "refine": _refine_of_groups,
-}
-
 
 def bytes_needed(
     algorithm: str,
     family: Family,
-    n_rows: int,
-    n_columns: int,
+    shape: Shape,
     *,
-    grouped: bool = False,
     n_new: int = 0,
     n_samples: int = 1,
     n_clusters: int = 20,
+    n_threads: int | None = None,
 ) -> int:
-    """Bytes beyond the input that a call takes at most, about; ``grouped``: rows are groups."""
-    more = {"n_new": n_new, "n_samples": n_samples, "n_clusters": n_clusters}
-    needed = OF_GROUPS.get(algorithm) if grouped else None
-    return LEAST + (needed or ALGORITHMS[algorithm])(family, n_rows, n_columns, **more)
+    """Bytes beyond the input that a call takes at most, about; ``n_threads`` None: all cores."""
+    return LEAST + ALGORITHMS[algorithm](
+        family,
+        shape,
+        n_new=n_new,
+        n_samples=n_samples,
+        n_clusters=n_clusters,
+        n_threads=n_threads or _core.all_threads(),
+    )
 
 
 def memory_limit(max_memory: Any) -> float | None:
@@ -194,33 +327,25 @@ def memory_limit(max_memory: Any) -> float | None:
     return value
 
 
-def check_table_memory(
-    max_memory: Any, algorithm: str, family: Family, table: Table, **more: int
-) -> None:
-    """`check_memory` of a table of rows or groups."""
-    n, d, grouped = table.n_rows, table.n_columns, table.is_grouped
-    check_memory(max_memory, algorithm, family, n, d, grouped=grouped, **more)
-
-
 def check_memory(
     max_memory: Any,
     algorithm: str,
     family: Family,
-    n_rows: int,
-    n_columns: int,
+    table: Table | Shape,
     *,
-    grouped: bool = False,
+    n_threads: int | None = None,
     **more: int,
 ) -> None:
     """Refuse a call that takes more than a limit or, without one, than the machine has."""
     limit = memory_limit(max_memory)
-    needed = bytes_needed(algorithm, family, n_rows, n_columns, grouped=grouped, **more)
+    shape = table if isinstance(table, Shape) else shape_of(table)
+    needed = bytes_needed(algorithm, family, shape, n_threads=n_threads, **more)
     if needed <= (_core.machine_memory() if limit is None else limit):
         return
     told = "".join(f", {name} {value}" for name, value in more.items())
     size = _core.byte_size(needed)
-    leaves = "groups" if grouped else "rows"
-    what = f"{algorithm} of {n_rows} {leaves} and {n_columns} columns{told} takes {size}"
+    leaves = "groups" if shape.grouped else "rows"
+    what = f"{algorithm} of {shape.n} {leaves} and {shape.d} columns{told} takes {size}"
     if limit is None:
         raise ValueError(
             f"{what}; this machine has {_core.byte_size(_core.machine_memory())} of memory"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._records import GZIP, shown
+from .options import check_path_type
 
 _CELLS = ("barcodes.tsv",)
 _GENES = ("features.tsv", "genes.tsv")
@@ -24,13 +26,23 @@ class Beside:
     genes: Path
 
 
-def read_names(path: str | os.PathLike[str], argument: str) -> list[str]:
+@dataclass(frozen=True)
+class NameFile:
+    """A file of names as it was read: for what, and its bytes and their SHA-256."""
+
+    argument: str
+    path: str
+    size: int
+    sha256: str
+
+
+def read_names(path: str | os.PathLike[str], argument: str) -> tuple[list[str], NameFile]:
     """Read names, one a line, plain or packed by gzip.
 
     Where lines have several cells between tabs the name is in the second, and the first tells
     names apart that are there twice: identifiers and symbols of genes come so.
     """
-    name = os.fsdecode(path)
+    name = check_path_type(argument, path)
     try:
         packed = Path(name).read_bytes()
         text = gzip.decompress(packed) if packed.startswith(GZIP) else packed
@@ -41,7 +53,8 @@ def read_names(path: str | os.PathLike[str], argument: str) -> list[str]:
         raise ValueError(f"{argument}: {name}: cannot be read as text: {error}") from None
     while lines and not lines[-1].strip():
         lines.pop()
-    return _told_apart([line.split("\t") for line in lines])
+    read = NameFile(argument, name, len(packed), hashlib.sha256(packed).hexdigest())
+    return _told_apart([line.split("\t") for line in lines]), read
 
 
 def _told_apart(lines: Sequence[Sequence[str]]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust import _core
-from bhclust._memory import check_table_memory
+from bhclust._memory import check_memory
 from bhclust._posterior_arrays import PosteriorArrays
 from bhclust.options import check_count, check_cut_options, check_seed, shown
 
@@ -59,7 +59,7 @@ class PosteriorPartitions(PosteriorArrays):
         return float(flat) if flat.ndim == 0 else flat
 
     def _check_memory(self, max_memory: Any, work: str, **more: int) -> None:
-        check_table_memory(max_memory, work, self.family, self._table, **more)
+        check_memory(max_memory, work, self.family, self._table, **more)
 
     def _rows(self, name: str, value: Any) -> NDArray[np.int64]:
         try:

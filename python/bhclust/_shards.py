@@ -229,7 +229,7 @@ def _grouped(
         forest = _forest(tree, rules)
         return _by_first_leaf(forest.cut(lam=math.inf)), np.asarray(forest.cost)
     leaves = as_leaves(X)
-    check_memory(limit, "bhc", rules.family, n, n_columns, grouped=leaves.is_grouped)
+    check_memory(limit, "bhc", rules.family, leaves)
     labels = _core.bayes_kmeans_groups(
         leaves, rules.family, rules.alpha, min(n, rules.groups), rules.groups, seed, 1, None
     )

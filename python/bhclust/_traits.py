@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from ._column import Column
 from ._condense import Floats, Ints
-from ._sniff import Column
 
 _YES = frozenset({"1", "yes", "y", "true", "t"})
 _COUNTED = ("poisson", "multinomial")

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bhclust._choice import ColumnChoice, take_columns, told_choices
+from bhclust._column import Column
 from bhclust._core import CategoricalDirichlet, Family, Product, Table
 from bhclust._frames import frame_column, frame_names, is_frame
+from bhclust._raw_column import cell_text, is_absent
 from bhclust._records import is_missing
-from bhclust._sniff import Column, cell_text, is_absent
 from bhclust._written import decoded
 from bhclust.families import HURDLE, product_of
 from bhclust.hurdles import joined_column, split_column

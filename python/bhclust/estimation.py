@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Product, Table, Tree
-from bhclust._memory import ALGORITHMS, bytes_needed
+from bhclust._memory import ALGORITHMS, Shape, bytes_needed, shape_of
 from bhclust.algorithms import bayes_kmeans_bhc, bhc, insert, randomized_bhc, rbhc, refine
 from bhclust.families import aliases, resolve_family
 from bhclust.inference import posterior
@@ -80,7 +80,8 @@ def estimate(
     Parameters
     ----------
     X : array-like, DataFrame or CSR matrix of shape (n_rows, n_columns), Statistics, or that shape
-        Of a shape alone, the trials are made on random rows.
+        Of a shape alone, which is that of a dense table without missing cells, the trials are made
+        on random rows.
     family : Family or str
         None: that of the statistics.
     algorithm : {"bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "bounds", \
@@ -113,23 +114,23 @@ def estimate(
     """
     check_choice("algorithm", algorithm, tuple(ALGORITHMS))
     check_threads(n_threads)
-    n, d, rows = _sizes(X, family)
+    shape, rows = _sizes(X, family)
     model = resolve_family(family, X if isinstance(X, Statistics) else rows)
     grouped = isinstance(X, Statistics)
     if grouped and algorithm in ("learn", "predict"):
         raise ValueError(f"algorithm is {algorithm!r}, which takes rows, and X is {shown(X)}")
+    n = shape.n
     count = n if n_new is None else check_count("n_new", n_new)
     samples = check_count("n_samples", n_samples)
     clusters = check_count("n_clusters", n_clusters)
     needed = bytes_needed(
         algorithm,
         model,
-        n,
-        d,
-        grouped=grouped,
+        shape,
         n_new=count,
         n_samples=samples,
         n_clusters=clusters,
+        n_threads=check_threads(n_threads),
     )
     trial = _Trial(algorithm, model, rows, n_threads)
     rows_of_trial = {"predict": count, "insert": (n + count) // 2}
@@ -139,7 +140,7 @@ def estimate(
     return Estimate(algorithm, needed, (seconds / DOUBT, seconds * DOUBT))
 
 
-def _sizes(X: Any, family: Any) -> tuple[int, int, Any]:
+def _sizes(X: Any, family: Any) -> tuple[Shape, Any]:
     """Give the rows and columns, and the rows to try."""
     if isinstance(X, tuple) and len(X) == 2 and not any(np.ndim(size) for size in X):
         n, d = (check_count(f"X[{i}]", size) for i, size in enumerate(X))
@@ -147,9 +148,9 @@ def _sizes(X: Any, family: Any) -> tuple[int, int, Any]:
             raise ValueError(
                 f"X[1] is {d}; trials on made-up rows take at most {MOST_CELLS} columns"
             )
-        return n, d, _made_up(family, min(n, MOST_ROWS, max(1, MOST_CELLS // d)), d)
+        return Shape(n, d), _made_up(family, min(n, MOST_ROWS, max(1, MOST_CELLS // d)), d)
     table = as_leaves(X)
-    return table.n_rows, table.n_columns, table
+    return shape_of(table), table
 
 
 def _made_up(family: Any, n: int, d: int) -> NDArray[np.float64]:

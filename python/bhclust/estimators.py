@@ -13,7 +13,7 @@ from bhclust import _core
 from bhclust._core import Family, Table, Tree
 from bhclust._lambda import lambda_heuristic
 from bhclust._layout import FittedRows, Layout
-from bhclust._memory import check_table_memory
+from bhclust._memory import check_memory
 from bhclust._tree_clusterer import TreeClusterer
 from bhclust.algorithms import forget, rbhc
 from bhclust.columns import naming
@@ -193,7 +193,7 @@ class BHC(TreeClusterer):
         ``alpha`` stay as the first call found them, so that should be one of many rows, and a level
         of a column that they have not is refused; `fit` all rows again, now and then, to learn
         anew. Attributes are then those of all rows, in the order they came; clusters may get other
-        numbers.
+        numbers. A batch without rows changes nothing, unless it is the first, which is refused.
 
         Parameters
         ----------
@@ -204,11 +204,13 @@ class BHC(TreeClusterer):
             return self.fit(X)
         self._refuse_weights("partial_fit")
         table = self._new_table(X)
+        if table.n_rows == 0:
+            return self
         with naming(self._layout.keys):
             with new_rows():
                 self.family_._check(table)
             before = self.posterior_._table
-            check_table_memory(self.max_memory, "insert", self.family_, before, n_new=table.n_rows)
+            check_memory(self.max_memory, "insert", self.family_, before, n_new=table.n_rows)
             rows = stacked(before, in_form_of(before, table, self.family_))
             alpha, threads = self.posterior_.alpha, check_threads(self.n_threads)
             grown = _core.insert(
@@ -272,7 +274,7 @@ class BHC(TreeClusterer):
 
     def _of_fixed(self, table: Table, family: Family, alpha: float) -> Posterior:
         """With the hyperparameters as they are: of several trees the one of highest evidence."""
-        check_table_memory(self.max_memory, "bhc", family, table)
+        check_memory(self.max_memory, "bhc", family, table)
         ways = growths(
             self.tree,
             table,

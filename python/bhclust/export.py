@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bhclust._core import Product
 from bhclust.inference import Posterior
-from bhclust.options import shown
+from bhclust.options import check_path, shown
 
 __all__ = [
     "annotate",
@@ -353,7 +353,7 @@ def write_arrays(fitted: Any, path: str | os.PathLike[str]) -> Path:
     Path
         Of the file.
     """
-    ending = Path(path).suffix.lower()
+    ending = check_path("path", path).suffix.lower()
     if ending not in (".npz", ".safetensors"):
         raise ValueError(f"path is {os.fspath(path)!r}; it must end in .npz or .safetensors")
     return _written(path, packed_arrays(fitted, ending[1:]))
@@ -506,7 +506,7 @@ def _as_linkage(joined: list[tuple[float, int, int]], count: int) -> NDArray[np.
 def _written(path: str | os.PathLike[str], content: bytes) -> Path:
     from bhclust.io import OutputFiles
 
-    place = Path(path)
+    place = check_path("path", path)
     with OutputFiles(place.parent, replace=True) as files:
         files.add(place.name, content)
     return place

@@ -80,8 +80,9 @@ class HyperparameterVector:
     concentrations of a multinomial of a vast table (`bhclust.growth.is_vast`). Each log has a
     normal hyperprior about its start with standard deviation 3 and bounds of a factor of 1,000
     below and 200 above; scales of Gaussian families stay above the resolution of the recorded
-    values (their least distance, squared, over 12). The concentration stays below a quarter of the
-    number of rows: far above it every row would be a cluster for nothing, and a table of noise is
+    values (their least distance, squared, over 12). The concentration may rise to a quarter of the
+    number of rows, however far that is from its start, as tables of many rows may have a cluster
+    for every few: above it every row would be a cluster for nothing, and a table of noise is
     explained by that as well as by one cluster.
 
     Of groups of rows the spreads are those of the groups' means, no resolution is known, and the
@@ -126,8 +127,7 @@ class HyperparameterVector:
         self.lower: Vector = np.minimum(np.array(self._lower), self.start)
         self.upper: Vector = np.where(np.array(self._linear), MEAN_REACH, self.start + REACH[1])
         if learn_alpha:
-            most = np.log(MOST_ALPHA * table.n_rows)
-            self.upper[0] = max(self.start[0], min(self.upper[0], most))
+            self.upper[0] = max(self.start[0], np.log(MOST_ALPHA * table.n_rows))
 
     def few_clusters(self) -> Vector:
         """Give the start with the least concentration."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bhclust import _core
 from bhclust._core import Family, Table, Tree
-from bhclust._memory import check_table_memory
+from bhclust._memory import check_memory
 from bhclust._posterior_evidence import PosteriorEvidence
 from bhclust._posterior_explanation import Explanation, PosteriorExplanation
 from bhclust._posterior_prediction import PosteriorPrediction
@@ -71,14 +71,14 @@ def posterior(
 
     Notes
     -----
-    O(n · width) time for statistics of ``width`` numbers. Memory beyond the input, measured: 50
-    bytes a row, and 8 a cell for a copy of X unless nobody can write to it.
+    O(n · width) time for statistics of ``width`` numbers. Memory beyond the input, measured: 82
+    bytes a row, and 8 a cell for a copy of X unless it is sparse or nobody can write to it.
     """
     grown = as_tree(tree, names=names, resolve=resolve)
     table = as_leaves(X)
     model = resolve_family(family, X)
     value = check_alpha(alpha)
-    check_table_memory(max_memory, "posterior", model, table)
+    check_memory(max_memory, "posterior", model, table)
     found = _core.posterior(grown, table, model, value, progress, check_threads(n_threads))
     return Posterior(grown, found, table, model)
 

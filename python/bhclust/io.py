@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,25 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._choice import likelier
+from ._column import Column
+from ._column_roles import has_known_classes, name_column
+from ._dialect import cells_of, check_dialect, dialect_of
 from ._matrix import Matrix, SparseColumns
+from ._name_files import NameFile
 from ._output_files import OutputFiles
+from ._parquet import is_parquet, read_parquet
+from ._raw_column import ArrayCells, Cells
+from ._read_column import read_column, read_like
+from ._reading_options import check_options, did_you_mean, few, refuse_options
 from ._records import Records, is_missing, read_records, shown
-from ._sniff import (
-    FAMILIES,
-    ArrayCells,
-    Cells,
-    Column,
-    free_text,
-    has_known_classes,
-    name_column,
-    of_no_use,
-    read_as,
-    read_like,
-    sniff,
-    uses_decimal_comma,
-)
 from .families import HURDLE
 from .matrices import is_matrix_file, read_matrix
+from .options import check_path_type
 from .table import names_as_numbers
 
 __all__ = ["Column", "Matrix", "OutputFiles", "Table", "read_matrix", "read_table"]
@@ -40,7 +34,6 @@ _NAMES = "names of the rows"
 # Why an option is refused.
 _OF_ONE_KIND = "holds one matrix, whose columns are all of one kind"
 _OF_COLUMNS = "is a table whose file names its rows and columns itself, and not one matrix"
-_COMMAS = "numbers are read with decimal commas"
 
 
 @dataclass(frozen=True)
@@ -76,6 +69,9 @@ class Table:
         ``GaussianProcess.from_data(table.data, times=table.times)``.
     dialect : str
         How a file of text was taken apart: its separator and decimal sign, in words.
+    name_files : tuple of NameFile
+        Of a file of one matrix the others that were read, for names of rows and columns:
+        ``argument``, ``path``, ``size``, ``sha256``.
     """
 
     path: str
@@ -89,6 +85,7 @@ class Table:
     lines: Sequence[int] = ()
     times: Sequence[float] = ()
     dialect: str = ""
+    name_files: tuple[NameFile, ...] = ()
 
     @property
     def row_names(self) -> list[str]:
@@ -203,8 +200,9 @@ def read_table(
         does not fit its column, if an option names an unknown column or family, or if two options
         name the same column.
     """
+    check_path_type("path", path)
     if is_matrix_file(path):
-        _refuse_options(path, _OF_ONE_KIND, columns=columns, names=names)
+        refuse_options(path, _OF_ONE_KIND, columns=columns, names=names)
         matrix = read_matrix(
             path,
             family=family,
@@ -214,15 +212,15 @@ def read_table(
             target=target,
         )
         return _table_of(matrix, ignore)
-    _refuse_options(
+    refuse_options(
         path,
         _OF_COLUMNS,
         row_names=row_names,
         column_names=column_names,
         transpose=transpose,
     )
-    source = _parquet(path) if _is_parquet(path) else None
-    _check_dialect(separator, decimal)
+    source = read_parquet(path) if is_parquet(path) else None
+    check_dialect(separator, decimal)
     if source is None:
         records = read_records(
             path, header=header, separator=separator, are_series=family == "time-series"
@@ -230,8 +228,8 @@ def read_table(
     else:
         records = source[0]
     asked = dict(columns or {})
-    _check_options(records, family, asked, ignore, target, names)
-    cells, notes = _cells(records, decimal) if source is None else (source[1], [])
+    check_options(records, family, asked, ignore, target, names)
+    cells, notes = cells_of(records, decimal) if source is None else (source[1], [])
     kept = [name for name in records.header if name not in ignore and name != target]
     names = names or name_column([cells[name] for name in kept if name not in asked])
     used: dict[str, Column] = {}
@@ -245,7 +243,7 @@ def read_table(
             known.append(name)
             aside[name] = _why_not(cells[name])
             continue
-        column = _take(cells[name], family, asked.get(name))
+        column = read_column(cells[name], family, asked.get(name))
         if isinstance(column, str):
             aside[name] = column
         else:
@@ -276,7 +274,7 @@ def read_table(
         numbers=records.numbers,
         lines=records.lines,
         times=series,
-        dialect=_dialect(records, notes),
+        dialect=dialect_of(records, notes),
     )
 
 
@@ -327,16 +325,16 @@ def read_new(
         }
         names = found.names
     else:
-        _refuse_options(
+        refuse_options(
             path,
             _OF_COLUMNS,
             row_names=row_names,
             column_names=column_names,
             transpose=transpose,
         )
-        source = _parquet(path) if _is_parquet(path) else None
+        source = read_parquet(path) if is_parquet(path) else None
         rows = source[0] if source else read_records(path, header=header)
-        cells = source[1] if source else _cells(rows, None)[0]
+        cells = source[1] if source else cells_of(rows, None)[0]
         others = [column for name, column in cells.items() if name not in fitted.columns]
         before = [name for name, why in fitted.set_aside.items() if why == _NAMES]
         key = before[0] if before and before[0] in cells else name_column(others)
@@ -362,7 +360,7 @@ def _check_columns(path: str, names: Sequence[str], fitted: Table) -> None:
         if name not in known:
             raise ValueError(
                 f"{path}: has no column '{shown(name)}', which the model needs; "
-                + _did_you_mean(name, names)
+                + did_you_mean(name, names)
             )
 
 
@@ -380,28 +378,18 @@ def _times(names: Sequence[str], given: Sequence[float] | None) -> tuple[list[fl
         times = [float(time) for time in given]
         if len(times) != len(names):
             raise ValueError(
-                f"times: {len(times)} given for {len(names)} columns ({_few(names)}); give one for "
+                f"times: {len(times)} given for {len(names)} columns ({few(names)}); give one for "
                 "each"
             )
-        return times, f"times, as given: {_few([f'{time:g}' for time in times])}"
+        return times, f"times, as given: {few([f'{time:g}' for time in times])}"
     found = names_as_numbers(names)
     if found is not None:
-        return found, f"times, from the names of the columns: {_few(names)}"
+        return found, f"times, from the names of the columns: {few(names)}"
     times = [float(place) for place in range(len(names))]
     return times, (
-        f"times are 0, 1, 2, …, one a column: not all names are numbers ({_few(names)}); --times "
+        f"times are 0, 1, 2, …, one a column: not all names are numbers ({few(names)}); --times "
         "gives others"
     )
-
-
-def _few(texts: Sequence[str]) -> str:
-    return ", ".join(map(shown, texts[:8])) + (", …" if len(texts) > 8 else "")
-
-
-def _refuse_options(path: str | os.PathLike[str], why: str, **options: Any) -> None:
-    given = [name for name, value in options.items() if value]
-    if given:
-        raise ValueError(f"{given[0]}: {os.fsdecode(path)} {why}; leave it out")
 
 
 def _table_of(matrix: Matrix, ignore: Sequence[str] = ()) -> Table:
@@ -418,54 +406,8 @@ def _table_of(matrix: Matrix, ignore: Sequence[str] = ()) -> Table:
         notes=matrix.notes,
         numbers=range(1, matrix.data.shape[0] + 1),
         lines=range(1, matrix.data.shape[0] + 1),
+        name_files=matrix.name_files,
     )
-
-
-def _is_parquet(path: str | os.PathLike[str]) -> bool:
-    try:
-        # A pipe can be read but once.
-        if not os.path.isfile(path):
-            return False
-        with open(path, "rb") as file:
-            return file.read(4) == b"PAR1"
-    except (OSError, ValueError):
-        return False
-
-
-def _parquet(path: str | os.PathLike[str]) -> tuple[Records, dict[str, Cells]]:
-    """The columns of a Parquet file; its rows have numbers, and no lines."""
-    name = os.fsdecode(path)
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise ImportError(
-            f'{name}: Parquet files need pyarrow: pip install "bhclust[parquet]"'
-        ) from None
-    try:
-        found = parquet.read_table(name)
-    except (ArrowException, OSError) as error:
-        told = " ".join(str(error).split())
-        raise ValueError(f"{name}: the Parquet file is damaged: {told}") from None
-    if not found.num_rows or not found.num_columns:
-        raise ValueError(f"{name}: the file has no rows or no columns")
-    header = list(found.column_names)
-    if len(set(header)) < len(header):
-        raise ValueError(f"{name}: two columns share a name; rename one: {', '.join(header[:20])}")
-    cells: dict[str, Cells] = {
-        key: ArrayCells(_arrow_values(found.column(j)), key, path=name)
-        for j, key in enumerate(header)
-    }
-    numbers = list(range(1, found.num_rows + 1))
-    empty: list[list[str]] = [[] for _ in numbers]
-    return Records(name, header, empty, numbers, numbers, "", []), cells
-
-
-def _arrow_values(column: Any) -> NDArray[Any]:
-    if not column.null_count:
-        values = np.asarray(column.to_numpy())
-        if values.dtype.kind in "biuf":
-            return values
-    return np.array([*column.to_pylist(), None], dtype=object)[:-1]
 
 
 def _why_not(cells: Cells) -> str:
@@ -474,107 +416,6 @@ def _why_not(cells: Cells) -> str:
         f"{len(cells.distinct)} categories, by the name known classes: clusters found from them "
         f"would say nothing; to cluster on it, --column {use}"
     )
-
-
-def _take(cells: Cells, family: str | None, asked: str | None) -> Column | str:
-    if asked is not None:
-        return read_as(cells, asked)
-    if family is None:
-        return sniff(cells)
-    reason = of_no_use(cells, family)
-    if reason is None and not cells.are_numbers and family != "categorical":
-        reason = free_text(cells)
-        reason = reason and f"{reason}; so not read as {family}"
-    return reason or read_as(cells, family)
-
-
-def _check_options(
-    records: Records,
-    family: str | None,
-    columns: Mapping[str, str],
-    ignore: Sequence[str],
-    target: str | None,
-    names: str | None,
-) -> None:
-    if isinstance(ignore, str):
-        raise TypeError(f"ignore must be a list of columns, not '{ignore}'; write ['{ignore}']")
-    named = [("columns", name) for name in columns] + [("ignore", name) for name in ignore]
-    named += [("target", target)] if target is not None else []
-    named += [("names", names)] if names is not None else []
-    use: dict[str, str] = {}
-    for option, name in named:
-        if name not in records.header:
-            raise ValueError(
-                f"{option}: {records.path} has no column '{shown(name)}'; "
-                + _did_you_mean(name, records.header)
-            )
-        if use.setdefault(name, option) != option:
-            raise ValueError(
-                f"{option}: '{shown(name)}' is named by {use[name]} too; a column has one use, so "
-                "name it once"
-            )
-    for alias in [*columns.values(), *([family] if family is not None else [])]:
-        if alias not in FAMILIES:
-            raise ValueError(f"family: '{alias}' is not known; choose from {', '.join(FAMILIES)}")
-
-
-def _did_you_mean(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
-    return f"its columns are {_few(known)}"
-
-
-def _check_dialect(separator: Any, decimal: Any) -> None:
-    if separator is not None and (
-        not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n'
-    ):
-        raise ValueError(
-            f"separator is {separator!r}; it must be one character, such as ',' or '\\t'"
-        )
-    if decimal not in (None, ".", ","):
-        raise ValueError(f"decimal is {decimal!r}; it must be '.' or ','")
-
-
-def _dialect(records: Records, notes: Sequence[str]) -> str:
-    if not records.separator:
-        return ""
-    names = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-    sign = names.get(records.separator, repr(records.separator))
-    return f"cells between {sign}, decimal {'commas' if _COMMAS in notes else 'points'}"
-
-
-def _cells(records: Records, decimal_sign: str | None) -> tuple[dict[str, Cells], list[str]]:
-    texts = dict(zip(records.header, zip(*records.rows, strict=True), strict=True))
-    commas = [
-        name
-        for name, cells in texts.items()
-        if decimal_sign != "." and uses_decimal_comma(cells, records.separator)
-    ]
-    if decimal_sign == "," and not commas:
-        commas = list(records.header)
-    decimal = "," if commas else "."
-    cells = {
-        name: Cells(records.path, name, column, records.lines, decimal)
-        for name, column in texts.items()
-    }
-    if not commas:
-        return cells, []
-    _refuse_two_decimal_signs(cells, commas[0])
-    return cells, [_COMMAS]
-
-
-def _refuse_two_decimal_signs(cells: Mapping[str, Cells], comma_column: str) -> None:
-    for column in cells.values():
-        if not column.are_numbers:
-            continue
-        for text in column.distinct:
-            if "." in text:
-                raise column.fail(
-                    column.first(text),
-                    f"has a decimal point, but column '{comma_column}' has decimal commas; "
-                    "write all numbers the same way, without marks between thousands",
-                )
 
 
 def _row_names(cells: Cells, numbers: Sequence[int]) -> list[str]:

@@ -147,7 +147,7 @@ def learn(
     seed = check_seed("random_state", random_state)
     table = as_leaves(X)
     start = resolve_family(family, X)
-    check_memory(max_memory, "learn", start, table.n_rows, table.n_columns)
+    check_memory(max_memory, "learn", start, table)
     concentration = None if alpha is None else check_alpha(alpha)
     collapse = check_bool("collapse", collapse)
     kept = _columns(fixed, table.n_columns)

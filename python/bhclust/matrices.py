@@ -14,6 +14,7 @@ from bhclust._fasta import read_fasta
 from bhclust._matrix import Matrix, fitting_names, matrix_of
 from bhclust._name_files import beside, check_names, read_names
 from bhclust._records import counted, shown, shown_path, unpacked
+from bhclust.options import check_path
 
 __all__ = ["Matrix", "is_matrix_file", "read_matrix"]
 
@@ -78,7 +79,7 @@ def read_matrix(
     ImportError
         MatrixMarket needs SciPy, ``.h5ad`` anndata; the message names the extra.
     """
-    name = os.fsdecode(path)
+    name = str(check_path("path", path))
     try:
         kind = _kind(name)
     except FileNotFoundError:
@@ -118,13 +119,13 @@ def _named(
     """Give rows and columns the names that files have for them."""
     rows, columns = found.data.shape
     if row_names is not None:
-        names = read_names(row_names, "row_names")
+        names, read = read_names(row_names, "row_names")
         check_names(names, "row_names", rows, columns)
-        found = replace(found, names=names)
+        found = replace(found, names=names, name_files=(*found.name_files, read))
     if column_names is not None:
-        names = read_names(column_names, "column_names")
+        names, read = read_names(column_names, "column_names")
         check_names(names, "column_names", columns, rows)
-        found = replace(found, columns=names)
+        found = replace(found, columns=names, name_files=(*found.name_files, read))
     return found
 
 
@@ -133,13 +134,20 @@ def _named_beside(found: Matrix, family: str | None) -> Matrix:
     files = beside(found.path)
     if files is None:
         return found
-    cells, genes = read_names(files.cells, "row_names"), read_names(files.genes, "column_names")
+    cells, of_cells = read_names(files.cells, "row_names")
+    genes, of_genes = read_names(files.genes, "column_names")
     if found.data.shape == (len(genes), len(cells)):
         found = found.turned(family)
     if found.data.shape != (len(cells), len(genes)) or len(set(genes)) < len(genes):
         return found
     note = f"rows are the cells of {files.cells.name}, columns the genes of {files.genes.name}"
-    return replace(found, names=cells, columns=genes, notes=(*found.notes, note))
+    return replace(
+        found,
+        names=cells,
+        columns=genes,
+        notes=(*found.notes, note),
+        name_files=(of_cells, of_genes),
+    )
 
 
 def _classes(kind: str, found: Matrix, target: str) -> list[str]:

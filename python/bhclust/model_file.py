@@ -41,7 +41,7 @@ from bhclust._written import Form
 from bhclust.columns import ColumnCoder
 from bhclust.families import aliases, from_parameters
 from bhclust.inference import Posterior
-from bhclust.options import shown
+from bhclust.options import check_path, shown
 from bhclust.table import check_csr
 
 __all__ = ["load", "save"]
@@ -82,7 +82,7 @@ def save(fitted: Any, path: str | os.PathLike[str], *, replace: bool = True) -> 
     """
     from bhclust.io import OutputFiles
 
-    place = Path(path)
+    place = check_path("path", path)
     with OutputFiles(place.parent, replace=replace) as files:
         files.add(place.name, packed(fitted))
     return place
@@ -126,9 +126,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def opened(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any] | None]:
     """Read a model file, and what it says about the table, unchecked."""
-    name = shown_path(path)
+    place = check_path("path", path)
+    name = shown_path(place)
     try:
-        data = Path(path).read_bytes()
+        data = place.read_bytes()
     except OSError as error:
         raise ValueError(f"{name}: cannot be read: {error.strerror or error}") from None
     try:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ __all__ = [
     "check_cut",
     "check_cut_options",
     "check_number",
+    "check_path",
+    "check_path_type",
     "check_progress",
     "check_seed",
     "check_threads",
@@ -128,6 +132,21 @@ def check_bool(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, not {shown(value)}")
     return bool(value)
+
+
+def check_path_type(name: str, value: Any) -> str:
+    """Refuse what is no path; the text of one."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} must be the path of a file, not {shown(value)}")
+    return os.fsdecode(value)
+
+
+def check_path(name: str, value: Any) -> Path:
+    """Refuse what cannot be the name of a file."""
+    text = check_path_type(name, value)
+    if not text or "\0" in text:
+        raise ValueError(f"{name} is {text!r}; this cannot be the name of a file")
+    return Path(text)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bhclust import _core
 from bhclust._core import Family, Product, Table
 from bhclust._sealed import is_sealed, seal
 from bhclust.options import check_count, shown
@@ -16,6 +17,8 @@ __all__ = ["Statistics"]
 
 #: Hyperparameters that the statistics are made with; all others may change afterwards.
 _MADE_WITH = {"CategoricalDirichlet": ("levels",), "NegativeBinomialBeta": ("r",)}
+#: Bytes that a Product keeps of a column of its tables, in a block or not.
+_PRODUCT_COLUMN = 32
 
 
 class Statistics:
@@ -53,6 +56,12 @@ class Statistics:
             raise ValueError(
                 f"n_columns is {columns} and values has {cells.shape[1]} numbers a group; "
                 f"{family.name} keeps one at least of each column"
+            )
+        if _PRODUCT_COLUMN * columns > _core.machine_memory():
+            raise ValueError(
+                f"n_columns is {columns}, for which a Product takes "
+                f"{_core.byte_size(_PRODUCT_COLUMN * columns)}; this machine has "
+                f"{_core.byte_size(_core.machine_memory())} of memory"
             )
         _check_total(counts)
         self._family = family

@@ -229,6 +229,27 @@ def test_same_input_same_bytes_and_the_digest_is_that_of_the_input(run, fitted):
     assert Path("one/labels.csv").read_bytes() == (fitted / "run/labels.csv").read_bytes()
 
 
+def test_digests_of_the_files_of_names(run):
+    np.save("a.npy", np.array([[0.0, 9], [1, 8], [9, 0], [8, 1]]))
+    Path("rows.txt").write_text("a\nb\nc\nd\n")
+    Path("words.txt").write_text("x\ny\n")
+    names = ("--row-names", "rows.txt", "--column-names", "words.txt")
+    quick = ("--hyperparameters", "data", "--no-plot", "--no-report")
+    assert run("fit", "a.npy", *names, *quick, "--out", "one")[0] == 0
+    told = json.loads(Path("one/run.json").read_text())["names"]
+    assert told == {
+        option: {
+            "name": name,
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+        for option, name, content in (
+            ("row_names", "rows.txt", b"a\nb\nc\nd\n"),
+            ("column_names", "words.txt", b"x\ny\n"),
+        )
+    }
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_dash_is_standard_input(tmp_path, pack):
     command = [sys.executable, "-m", "bhclust", "fit", "-", "--hyperparameters", "data", "--json"]

@@ -259,6 +259,34 @@ def test_frames_of_mixed_columns() -> None:
     assert len(est.labels_) == 120
 
 
+@pytest.mark.parametrize("empty", [np.empty((0, 3)), np.empty((0, 3), dtype=int)])
+def test_a_batch_without_rows_changes_nothing(empty: Any) -> None:
+    X, _ = groups(30)
+    est = BHC("gaussian-diag", hyperparameters="data").fit(X)
+    tree, labels = est.tree_, est.labels_
+    assert est.partial_fit(empty) is est
+    assert est.tree_ is tree
+    assert est.labels_ is labels
+    assert bhclust.insert(tree, X, empty, est.family_) == tree
+    with pytest.raises(ValueError, match=r"X has 2 features, but BHC is expecting 3"):
+        est.partial_fit(empty[:, :2])
+    with pytest.raises(ValueError, match=r"X has no rows; at least one is needed"):
+        BHC("gaussian-diag").partial_fit(empty)
+    with pytest.raises(ValueError, match=r"X_new has 2 columns; the rows before have 3"):
+        bhclust.insert(tree, X, empty[:, :2], est.family_)
+
+
+def test_a_batch_without_rows_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"size": [1.0, 1.1, 5.0, 5.2], "colour": ["red", "red", "blue", "blue"]}
+    )
+    est = BHC("auto", hyperparameters="data").fit(frame)
+    assert len(est.partial_fit(frame[:0]).labels_) == 4
+    with pytest.raises(ValueError, match="colour"):
+        est.partial_fit(frame[["size"]][:0])
+
+
 def test_refusals() -> None:
     X, _ = groups(20)
     family = bhclust.NormalInverseGamma()

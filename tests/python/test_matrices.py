@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +276,7 @@ def test_genes_and_cells_beside_a_matrix(tmp_path: Path, prefix: str) -> None:
     assert found.data.toarray().tolist() == [[3, 0, 1, 0], [0, 5, 0, 0], [2, 0, 0, 9]]
     assert found.names == ["AAC-1", "AAG-1", "CCT-1"]
     assert found.columns == ["CD4", "MT (G2)", "MT (G3)", "CD8"]
+    assert [file.argument for file in found.name_files] == ["row_names", "column_names"]
     assert found.notes == (
         f"rows are the cells of {prefix}barcodes.tsv.gz, columns the genes of {prefix}features.tsv",
     )
@@ -292,6 +294,12 @@ def test_names_from_other_files(tmp_path: Path) -> None:
     docs.write_text("a\nb\nb\nc\n")
     found = read_matrix(path, row_names=docs, column_names=words)
     assert (found.names, found.columns) == (["a", "b", "b", "c"], ["ball", "goal", "orbit"])
+    read = read_table(path, row_names=docs, column_names=words).name_files
+    assert [(file.argument, file.path, file.size) for file in read] == [
+        ("row_names", str(docs), 8),
+        ("column_names", str(words), 17),
+    ]
+    assert read[0].sha256 == hashlib.sha256(b"a\nb\nb\nc\n").hexdigest()
     turned = read_matrix(path, transpose=True, column_names=words_of(tmp_path, "pqrs"))
     assert (turned.data == COUNTS.T).all()
     assert turned.columns == ["p", "q", "r", "s"]

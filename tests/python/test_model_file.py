@@ -98,6 +98,32 @@ def test_columns_by_number_or_mapping(tmp_path: Path) -> None:
     assert again.impute().tolist() == est.impute().tolist()
 
 
+def what_takes_paths() -> dict[str, Any]:
+    X = [[0.0], [1.0]]
+    found = bhclust.posterior(bhclust.bhc(X, "gaussian-diag"), X, "gaussian-diag")
+    return {
+        "save": lambda path: bhclust.save(found, path),
+        "load": bhclust.load,
+        "report": lambda path: bhclust.report(found, X, path),
+        "write_labels": lambda path: bhclust.export.write_labels(found, path),
+        "write_arrays": lambda path: bhclust.export.write_arrays(found, path),
+        "read_table": bhclust.io.read_table,
+        "read_matrix": bhclust.io.read_matrix,
+    }
+
+
+@pytest.mark.parametrize("name", sorted(what_takes_paths()))
+@pytest.mark.parametrize("path", [None, 3, b"x", ["a"], "", "a\0b"])
+def test_what_is_no_path_is_told_so(name: str, path: Any) -> None:
+    call = what_takes_paths()[name]
+    if isinstance(path, str):
+        with pytest.raises(ValueError, match=r"cannot be the name of a file|no such file"):
+            call(path)
+    else:
+        with pytest.raises(TypeError, match=r"path must be the path of a file, not "):
+            call(path)
+
+
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="this BHC is not fitted"):
         bhclust.save(BHC(), tmp_path / "a")

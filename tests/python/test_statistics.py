@@ -644,6 +644,10 @@ def test_a_scatter_that_is_none_is_refused() -> None:
 
 
 def test_statistics_without_values_are_refused() -> None:
+    product = bhclust.Product([(bhclust.PoissonGamma(), [0])])
+    made = product.statistics([[1.0]])
+    with pytest.raises(ValueError, match=r"n_columns is 1000000000000, .* takes 32 TB; this ma"):
+        bhclust.Statistics(product, 10**12, made.values, made.weights)
     with pytest.raises(ValueError, match="n_columns is 2 and values has 0 numbers a group"):
         bhclust.Statistics(bhclust.BernoulliBeta(), 2, np.empty((3, 0)), [1, 1, 1])
     block = bhclust.Product([(bhclust.BernoulliBeta(), [0])])

@@ -6,6 +6,7 @@ import csv
 import importlib.util
 import io
 import json
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +141,7 @@ def _run_json(fitted: Saved, source: Source, options: Options) -> str:
     told = {
         "versions": versions,
         "input": {"name": source.name, "bytes": source.size, "sha256": source.sha256},
+        **_name_files(fitted.table),
         "options": dict(sorted(options.given.items())),
         "result": {
             "rows": fitted.table.n_rows,
@@ -149,6 +151,19 @@ def _run_json(fitted: Saved, source: Source, options: Options) -> str:
         },
     }
     return json.dumps(told, indent=2) + "\n"
+
+
+def _name_files(table: Table) -> dict[str, Any]:
+    """Tell of the files of names, read when asked for or unasked, by what they name."""
+    told = {
+        file.argument: {
+            "name": os.path.basename(file.path).encode(errors="replace").decode(),
+            "bytes": file.size,
+            "sha256": file.sha256,
+        }
+        for file in table.name_files
+    }
+    return {"names": told} if told else {}
 
 
 def _check(table: Table, options: Options) -> None:

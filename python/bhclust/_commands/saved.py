@@ -12,10 +12,10 @@ import numpy as np
 
 from bhclust import model_file
 from bhclust._cells import columns_of
+from bhclust._column import FAMILIES, Column
 from bhclust._describe import Findings, certainty, traits
 from bhclust._matrix import SparseColumns
 from bhclust._records import shown_path
-from bhclust._sniff import FAMILIES, Column
 from bhclust.estimators import BHC
 from bhclust.hurdles import joined_column
 from bhclust.io import Table
