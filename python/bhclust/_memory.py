@@ -92,6 +92,14 @@ STORES = {
     "VonMisesFisher": _Store(200, 17, 36),
     "GaussianProcess": _Store(200, 10, 24),
 }
+#: Hyperparameters of functions that are computed beforehand.
+TABULATED = {
+    "BernoulliBeta": ("a", "b"),
+    "GeometricBeta": ("a", "b"),
+    "MultinomialDirichlet": ("concentration",),
+    "CategoricalDirichlet": ("concentration", "levels"),
+    "PoissonGamma": ("shape", "rate"),
+}
 #: RBHC outside known variance, a number of a row's statistics.
 RELAXED = {"BernoulliBeta": 33, "GeometricBeta": 30}
 #: Where cells are missing and that takes more.
@@ -107,24 +115,23 @@ def _parts(family: Family, shape: Shape) -> Iterator[tuple[Family, Shape]]:
         yield family, shape
         return
     for part, columns in family.blocks:
-        yield part, Shape(shape.n, len(columns), None, shape.grouped, shape.missing)
+        of = Shape(shape.n, len(columns), None, shape.grouped, shape.missing)
+        yield from _parts(part, of)
 
 
 def _store(family: Family, shape: Shape) -> _Store:
     return (shape.missing and HOLES.get(family.name)) or STORES[family.name]
 
 
-def _different(*values: Any) -> int:
+def _by_column(value: Any, d: int) -> NDArray[np.float64]:
+    """One number a column; those that the core refuses for their shape are told nothing of."""
+    given = np.asarray(value, dtype=np.float64)
+    return np.broadcast_to(given if given.shape in ((), (d,)) else np.float64(1.0), (d,))
+
+
+def _different(*values: NDArray[np.float64]) -> int:
     """How many different numbers there are; columns that share one share a table."""
-    parts = [np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel() for value in values]
-    return int(np.unique(np.concatenate(parts)).size)
-
-
-def _pairs(a: Any, b: Any, d: int) -> int:
-    columns: NDArray[np.float64] = np.column_stack(
-        [np.broadcast_to(np.asarray(value, dtype=np.float64), (d,)) for value in (a, b)]
-    )
-    return len(np.unique(columns, axis=0))
+    return int(np.unique(np.concatenate(values)).size)
 
 
 def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
@@ -138,22 +145,27 @@ def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
         if rows is not None:
             of_sums = min(of_sums, int(np.clip(rows // 8, 16, 4096)))
         of_rows = min(of_sums, (shape.n if rows is None else rows) + 1)
-        given: dict[str, Any] = part.parameters()  # type: ignore[attr-defined]
+        given = {
+            name: _by_column(value, of.d)
+            for name, value in part.parameters().items()  # type: ignore[attr-defined]
+            if name in TABULATED.get(part.name, ())
+        }
         match part.name:
             case "BernoulliBeta":
-                a, b = np.asarray(given["a"]), np.asarray(given["b"])
+                a, b = given["a"], given["b"]
                 entries = (_different(a, b, a + b) + 1) * of_rows
             case "GeometricBeta":
-                a, b = np.asarray(given["a"]), np.asarray(given["b"])
+                a, b = given["a"], given["b"]
                 entries = _different(a, b, a + b) * of_sums
             case "MultinomialDirichlet":
                 entries = (_different(given["concentration"]) + 1) * of_sums
             case "CategoricalDirichlet":
-                a = np.asarray(given["concentration"])
-                entries = _different(a, a * np.asarray(given["levels"])) * of_rows
+                a = given["concentration"]
+                entries = _different(a, a * given["levels"]) * of_rows
             case "PoissonGamma":
                 entries = _different(given["shape"]) * of_sums + of_rows * (
-                    _different(given["rate"]) + _pairs(given["shape"], given["rate"], of.d)
+                    _different(given["rate"])
+                    + len(np.unique(np.column_stack([given["shape"], given["rate"]]), axis=0))
                 )
             case "VonMisesFisher":
                 entries = 1 << 16 if rows is None else 0
