@@ -245,9 +245,10 @@ def _bounds(family: Family, shape: Shape, **_: int) -> int:
 
 
 def _refine(family: Family, shape: Shape, **_: int) -> int:
+    # two nodes a row, and what lies above a subtree kept once more: all nodes of a chain
     if shape.grouped:
-        return shape.n * (300 + 16 * _width(family, shape))
-    return shape.n * (150 + 16 * _width(family, shape)) + _tables(family, shape, shape.n)
+        return shape.n * (550 + 24 * _width(family, shape))
+    return shape.n * (400 + 24 * _width(family, shape)) + _tables(family, shape, shape.n)
 
 
 def _insert(family: Family, shape: Shape, *, n_new: int, **_: int) -> int:
