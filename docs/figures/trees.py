@@ -25,7 +25,7 @@ def evidences(X, family):
         for way in WAYS[:3]
     }
     greedy = found["greedy"]
-    better = bhclust.refine(greedy.tree, X, greedy.family, max_regrafts=200)
+    better = bhclust.refine(greedy.tree, X, greedy.family)
     found[WAYS[3]] = bhclust.posterior(better, X, greedy.family)
     return [found[way].log_evidence for way in WAYS]
 
