@@ -29,7 +29,8 @@ class interchange {
     for (index_t before = -1; before != moves;) {
       before = moves;
       for (const index_t k : tree_.postorder()) {
-        if (!tree_.is_leaf(k) && std::exchange(due(k), 0) != 0) moves += improve_fully(k);
+        if (tree_.is_leaf(k) || std::exchange(due(k), 0) == 0) continue;
+        moves += improve_fully(k);
         progress.tick();
       }
     }
