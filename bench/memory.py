@@ -49,6 +49,8 @@ SMALL = ("rbhc", "refine", "insert", "learn", "coclustering"), ((1200, 32), (200
 SPARSE_SHAPES = {"bhc": (3000, 800), "learn": (400, 200), "refine": (500, 400)}
 
 #: Calls that take groups otherwise than rows.
+A_GROUP = 1900
+"""Rows of each of the heavy groups."""
 OF_GROUPS = ("bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "refine")
 OF_GROUPS_FAMILIES = ("PoissonGamma", "NormalInverseGamma", "NormalKnownVariance")
 
@@ -113,8 +115,9 @@ def measure(algorithm: str, name: str, form: str, n: int, d: int) -> dict[str, A
     kind = getattr(bhclust, name)
     family = kind.from_data(X)
     few = X[:WARM_UP_ROWS].copy()
-    if form == "groups":
-        X, few = family.statistics(X), family.statistics(few)
+    if form.endswith("groups"):
+        weights = np.full(n, A_GROUP if form == "heavy groups" else 1)
+        X, few = family.statistics(X, weights=weights), family.statistics(few)
     _call(algorithm, few, family)()
     call = _call(algorithm, X, family)
     ctypes.CDLL(None).malloc_trim(0)

@@ -31,6 +31,11 @@ LEAST = 3 << 18
 QUICK_ROWS = 2000
 #: Statistics on the way down and up a tree.
 PATH = 330
+#: Families that tabulate terms of all sizes of groups, up to so many.
+OF_SIZES = ("NormalInverseGamma", "NormalInverseWishart", "NormalKnownVariance")
+MOST_SIZES = 1 << 22
+#: Of a sparse table, whatever is in it.
+A_SPARSE_COLUMN = 450
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Shape:
     grouped: bool = False
     missing: bool = False
     """Whether cells are missing."""
+    weight: int = 0
+    """Rows that groups stand for, all together."""
 
     @property
     def copy(self) -> int:
@@ -57,7 +64,7 @@ def shape_of(table: Table) -> Shape:
     """Look at a table, in O(cells)."""
     n, d = table.n_rows, table.n_columns
     if table.is_grouped:
-        return Shape(n, d, grouped=True)
+        return Shape(n, d, grouped=True, weight=table.total_weight)
     if table.is_sparse:
         return Shape(n, d, stored=len(table.arrays[0]))
     with np.errstate(all="ignore"):
@@ -115,7 +122,7 @@ def _parts(family: Family, shape: Shape) -> Iterator[tuple[Family, Shape]]:
         yield family, shape
         return
     for part, columns in family.blocks:
-        of = Shape(shape.n, len(columns), None, shape.grouped, shape.missing)
+        of = Shape(shape.n, len(columns), None, shape.grouped, shape.missing, shape.weight)
         yield from _parts(part, of)
 
 
@@ -180,10 +187,24 @@ def _width(family: Family, shape: Shape) -> int:
     return sum(part._width(of.d) for part, of in _parts(family, shape))
 
 
+def _terms_of_sizes(family: Family, shape: Shape) -> int:
+    """Bytes of the terms of every size that Gaussian kernels tabulate for groups."""
+    if shape.weight > min(shape.n * (shape.n + 1), MOST_SIZES):
+        return 0
+    # a vector that grows holds up to three times what is in it
+    return sum(24 * shape.weight for part, _ in _parts(family, shape) if part.name in OF_SIZES)
+
+
+def _of_columns(shape: Shape) -> int:
+    """Bytes that stores of sparse counts take of columns, whatever is in them."""
+    return 0 if shape.stored is None else A_SPARSE_COLUMN * shape.d
+
+
 def _bhc(family: Family, shape: Shape, **_: int) -> int:
     if shape.grouped:
-        return shape.n * (200 + 9 * _width(family, shape))
-    total = _tables(family, shape) + (shape.copy if isinstance(family, Product) else 0)
+        return shape.n * (200 + 9 * _width(family, shape)) + _terms_of_sizes(family, shape)
+    total = _tables(family, shape) + _of_columns(shape)
+    total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
         store = _store(part, of)
         total += shape.n * store.greedy_row
@@ -210,8 +231,8 @@ def _rbhc(family: Family, shape: Shape, **_: int) -> int:
 
 def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
     if shape.grouped:
-        return shape.n * (300 + 18 * _width(family, shape))
-    total = 260 * shape.n + _tables(family, shape, shape.n)
+        return shape.n * (300 + 18 * _width(family, shape)) + _terms_of_sizes(family, shape)
+    total = 260 * shape.n + _tables(family, shape, shape.n) + _of_columns(shape)
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
         pairs = 4 * part._width(of.d) if part.name == "NormalInverseWishart" else 0
@@ -223,10 +244,11 @@ def _randomized(family: Family, shape: Shape, *, n_threads: int, **_: int) -> in
     width = _width(family, shape)
     threads = max(n_threads, 2)
     if shape.grouped:
-        return 300 * shape.n + 2 * threads * 8 * 2048 * width
+        of_sizes = threads * _terms_of_sizes(family, shape)
+        return 300 * shape.n + 2 * threads * 8 * 2048 * width + of_sizes
     at_once = 8 * min(shape.n, 4096) * min(width, 4 * shape.d)
     of_threads = math.ceil((1.35 + 1.2 * (threads - 2)) * at_once)
-    return 465 * shape.n + of_threads + _tables(family, shape)
+    return 465 * shape.n + of_threads + _tables(family, shape) + threads * _of_columns(shape)
 
 
 def _posterior(family: Family, shape: Shape, **_: int) -> int:
@@ -245,10 +267,11 @@ def _bounds(family: Family, shape: Shape, **_: int) -> int:
 
 
 def _refine(family: Family, shape: Shape, **_: int) -> int:
-    # two nodes a row, and what lies above a subtree kept once more: all nodes of a chain
+    # two nodes a row, and what lies above a subtree kept once more, all nodes of a chain, in a
+    # vector that grows
     if shape.grouped:
-        return shape.n * (550 + 24 * _width(family, shape))
-    return shape.n * (400 + 24 * _width(family, shape)) + _tables(family, shape, shape.n)
+        return shape.n * (550 + 40 * _width(family, shape))
+    return shape.n * (400 + 40 * _width(family, shape)) + _tables(family, shape, shape.n)
 
 
 def _insert(family: Family, shape: Shape, *, n_new: int, **_: int) -> int:

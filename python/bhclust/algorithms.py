@@ -468,7 +468,7 @@ def insert(
     -------
     Tree
         Over the rows of X and then those of X_new, with as many roots as the tree had; `Tree.log_d`
-        holds log d of each merge.
+        holds log d of each merge. The tree itself where X_new has no rows.
 
     Raises
     ------
@@ -496,8 +496,13 @@ def insert(
         )
     everywhere = check_bool("everywhere", everywhere)
     rotate = check_bool("rotate", rotate)
-    if new.n_rows == 0 and not table.is_grouped:
-        stacked(table, new)
+    concentration = check_alpha(alpha)
+    threads = check_threads(n_threads)
+    if new.n_rows == 0:
+        if new.n_columns != table.n_columns:
+            raise ValueError(
+                f"X_new has {new.n_columns} columns; the rows before have {table.n_columns}"
+            )
         return grown
     check_memory(max_memory, "insert", model, table, n_new=new.n_rows)
     with new_rows():
@@ -507,10 +512,10 @@ def insert(
         grown,
         rows,
         model,
-        check_alpha(alpha),
+        concentration,
         everywhere,
         rotate,
-        check_threads(n_threads),
+        threads,
         progress,
     )
 

@@ -117,7 +117,7 @@ def estimate(
     shape, rows = _sizes(X, family)
     model = resolve_family(family, X if isinstance(X, Statistics) else rows)
     grouped = isinstance(X, Statistics)
-    if grouped and algorithm in ("learn", "predict"):
+    if grouped and algorithm == "predict":
         raise ValueError(f"algorithm is {algorithm!r}, which takes rows, and X is {shown(X)}")
     n = shape.n
     count = n if n_new is None else check_count("n_new", n_new)

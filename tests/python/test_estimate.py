@@ -50,6 +50,9 @@ CALLS = [
     ("randomized_bhc", "NormalInverseGamma", "dense", 20000, 8),
     ("randomized_bhc", "PoissonGamma", "sparse", 1500, 400),
     ("bhc", "NormalInverseGamma", "groups", 1500, 16),
+    ("bhc", "NormalKnownVariance", "heavy groups", 2100, 2),
+    ("bhc", "NormalInverseWishart", "heavy groups", 2000, 3),
+    ("bayes_kmeans_bhc", "NormalInverseGamma", "heavy groups", 2000, 3),
     ("rbhc", "NormalKnownVariance", "groups", 10000, 4),
     ("rbhc", "PoissonGamma", "groups", 1500, 16),
     ("bayes_kmeans_bhc", "PoissonGamma", "groups", 5000, 16),
@@ -75,6 +78,12 @@ def test_what_is_measured_is_at_most_what_is_told(call: tuple[str, str, str, int
     )
     found = json.loads(done.stdout)
     assert 1.0 <= found["estimated"] / found["measured"] <= 3
+
+
+def test_wide_tables_of_few_rows_are_told() -> None:
+    for family in (bhclust.PoissonGamma(), bhclust.MultinomialDirichlet()):
+        told = bytes_needed("bhc", family, Shape(2, 300_000, stored=20))
+        assert told > 125e6  # measured of 2 rows of PoissonGamma
 
 
 def test_every_algorithm_is_measured() -> None:
@@ -227,11 +236,11 @@ def test_what_the_machine_does_not_hold_is_refused_without_a_limit() -> None:
 def test_estimates_of_statistics() -> None:
     X = np.random.default_rng(0).normal(size=(300, 3))
     S = bhclust.NormalInverseGamma().statistics(X, np.arange(300) % 100)
-    for algorithm in ("bhc", "rbhc", "bayes_kmeans_bhc", "randomized_bhc", "posterior", "refine"):
+    for algorithm in sorted(set(ALGORITHMS) - {"predict", "insert"}):
         found = bhclust.estimate(S, algorithm=algorithm)
         assert found.bytes > 0
         assert found.seconds[1] > 0
-    with pytest.raises(ValueError, match="'learn', which takes rows"):
-        bhclust.estimate(S, algorithm="learn")
+    with pytest.raises(ValueError, match="'predict', which takes rows"):
+        bhclust.estimate(S, algorithm="predict")
     with pytest.raises(ValueError, match=r"^bhc of 100 groups and 3 columns takes"):
         bhclust.bhc(S, max_memory="10 kB")

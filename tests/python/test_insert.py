@@ -274,6 +274,12 @@ def test_a_batch_without_rows_changes_nothing(empty: Any) -> None:
         BHC("gaussian-diag").partial_fit(empty)
     with pytest.raises(ValueError, match=r"X_new has 2 columns; the rows before have 3"):
         bhclust.insert(tree, X, empty[:, :2], est.family_)
+    S = est.family_.statistics(X)
+    assert bhclust.insert(bhclust.bhc(S), S, empty) == bhclust.bhc(S)
+    with pytest.raises(ValueError, match=r"X_new has 2 columns; the rows before have 3"):
+        bhclust.insert(bhclust.bhc(S), S, empty[:, :2])
+    with pytest.raises(ValueError, match=r"alpha is -1"):
+        bhclust.insert(tree, X, empty, est.family_, alpha=-1)
 
 
 def test_a_batch_without_rows_of_a_frame() -> None:
