@@ -212,13 +212,7 @@ def read_table(
             target=target,
         )
         return _table_of(matrix, ignore)
-    refuse_options(
-        path,
-        _OF_COLUMNS,
-        row_names=row_names,
-        column_names=column_names,
-        transpose=transpose,
-    )
+    _refuse_options_of_matrices(path, row_names, column_names, transpose)
     source = read_parquet(path) if is_parquet(path) else None
     check_dialect(separator, decimal)
     if source is None:
@@ -325,13 +319,7 @@ def read_new(
         }
         names = found.names
     else:
-        refuse_options(
-            path,
-            _OF_COLUMNS,
-            row_names=row_names,
-            column_names=column_names,
-            transpose=transpose,
-        )
+        _refuse_options_of_matrices(path, row_names, column_names, transpose)
         source = read_parquet(path) if is_parquet(path) else None
         rows = source[0] if source else read_records(path, header=header)
         cells = source[1] if source else cells_of(rows, None)[0]
@@ -351,6 +339,21 @@ def read_new(
         notes=tuple(rows.notes),
         numbers=rows.numbers,
         lines=rows.lines,
+    )
+
+
+def _refuse_options_of_matrices(
+    path: str | os.PathLike[str],
+    row_names: str | os.PathLike[str] | None,
+    column_names: str | os.PathLike[str] | None,
+    transpose: bool,
+) -> None:
+    refuse_options(
+        path,
+        _OF_COLUMNS,
+        row_names=row_names,
+        column_names=column_names,
+        transpose=transpose,
     )
 
 
