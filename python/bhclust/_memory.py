@@ -191,8 +191,7 @@ def _terms_of_sizes(family: Family, shape: Shape) -> int:
     """Bytes of the terms of every size that Gaussian kernels tabulate for groups."""
     if shape.weight > min(shape.n * (shape.n + 1), MOST_SIZES):
         return 0
-    # a vector that grows holds up to three times what is in it
-    return sum(24 * shape.weight for part, _ in _parts(family, shape) if part.name in OF_SIZES)
+    return sum(9 * shape.weight for part, _ in _parts(family, shape) if part.name in OF_SIZES)
 
 
 def _of_columns(shape: Shape) -> int:
@@ -267,11 +266,10 @@ def _bounds(family: Family, shape: Shape, **_: int) -> int:
 
 
 def _refine(family: Family, shape: Shape, **_: int) -> int:
-    # two nodes a row, and what lies above a subtree kept once more, all nodes of a chain, in a
-    # vector that grows
+    # two nodes a row, and what lies above a subtree kept once more: all nodes of a chain
     if shape.grouped:
-        return shape.n * (550 + 40 * _width(family, shape))
-    return shape.n * (400 + 40 * _width(family, shape)) + _tables(family, shape, shape.n)
+        return shape.n * (550 + 25 * _width(family, shape))
+    return shape.n * (400 + 25 * _width(family, shape)) + _tables(family, shape, shape.n)
 
 
 def _insert(family: Family, shape: Shape, *, n_new: int, **_: int) -> int:

@@ -99,11 +99,16 @@ template <class Store>
   }
 }
 
+/// Whether a store of some rows of a table can take what it needs from that of the whole.
+template <class Store, class Model>
+inline constexpr bool lends =
+    std::is_constructible_v<Store, const Store&, const Model&, const table_view&>;
+
 /// A store for some rows of the table that `whole` was made for.
 template <class Store, class Model>
 [[nodiscard]] std::unique_ptr<Store> store_alike(const Store& whole, const Model& model,
                                                  const table_view& some) {
-  if constexpr (std::is_constructible_v<Store, const Store&, const Model&, const table_view&>) {
+  if constexpr (lends<Store, Model>) {
     return std::make_unique<Store>(whole, model, some);
   } else {
     return std::make_unique<Store>(model, some);

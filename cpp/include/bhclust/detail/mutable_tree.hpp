@@ -118,8 +118,9 @@ class mutable_tree {
 
   [[nodiscard]] saved_path path_from(index_t k) const {
     saved_path saved(model_.width());
+    for (index_t up = k; up >= 0; up = parent(up)) saved.nodes.push_back(up);
+    saved.statistics.reserve(static_cast<index_t>(saved.nodes.size()));
     for (; k >= 0; k = parent(k)) {
-      saved.nodes.push_back(k);
       std::copy_n(statistics_[k], model_.width(), saved.statistics.append());
       saved.size.push_back(size(k));
       saved.log_h.push_back(log_h(k));

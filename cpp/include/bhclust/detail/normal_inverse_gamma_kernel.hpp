@@ -48,6 +48,7 @@ class normal_inverse_gamma_kernel {
       kappa_.push_back(column.kappa);
       log_b += std::log(column.b);
     }
+    size_term_.reserve(static_cast<std::size_t>(most + 2));
     pacer pace;
     for (index_t i = 0; i <= most + 1; ++i) {
       pace(16 * model.columns());

@@ -56,6 +56,7 @@ class normal_inverse_wishart_kernel {
   normal_inverse_wishart_kernel(const Model& model, const table_view& X, index_t most)
       : model_(model), middle_(middle_of(X)), prior_mean_(middle_.size()) {
     model_.whiten_offset(model_.mean().data(), middle_.data(), prior_mean_.data());
+    size_term_.reserve(static_cast<std::size_t>(most + 2));
     pacer pace;
     for (index_t n = 0; n <= most + 1; ++n) {
       size_term_.push_back(model_.size_term(static_cast<double>(n)));

@@ -49,6 +49,7 @@ class normal_known_variance_kernel {
       tau_.push_back(column.prior_variance / column.variance);
       pair_weight_.push_back(0.5 / (1.0 + 2.0 * tau_.back()));
     }
+    size_term_.reserve(static_cast<std::size_t>(most + 2));
     pacer pace;
     for (index_t i = 0; i <= most + 1; ++i) {
       pace(16 * model.columns());

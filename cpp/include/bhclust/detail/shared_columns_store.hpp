@@ -49,7 +49,7 @@ class shared_columns_store {
   }
 
   shared_columns_store(const Model& model, const table_view& X, Rates rates = {})
-      : tables_(model.columns(), X.rows()),
+      : tables_(model.columns(), X.rows(), sums_of_columns(X)),
         model_(tabulated(model, tables_)),
         rows_(model_, X, std::move(rates)),
         holders_(totals()) {

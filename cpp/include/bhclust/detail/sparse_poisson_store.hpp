@@ -90,11 +90,14 @@ class sparse_poisson_store
       : base(counts_of(model, X.rows()), table_with_totals(X, row_sum::one).view(),
              rate_sums(rates_of(model), X.rows())) {}
 
-  /// Whether rows have cells in few of many columns, and rates are such that 1/b is a number.
+  /// Whether there are rows enough to repay what is made for each column, these have cells in few
+  /// of many columns, and rates are such that 1/b is a number.
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
     constexpr index_t many = 64;
+    constexpr index_t enough_rows = 256;
     constexpr double largest = 1e12;
-    if (X.grouped() || X.columns() < many || !base::has_few_cells(X)) return false;
+    if (X.grouped() || X.columns() < many || X.rows() < enough_rows) return false;
+    if (!base::has_few_cells(X)) return false;
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
       for (index_t k = 0; k < row.stored(); ++k) {

@@ -29,11 +29,13 @@ class store_or {
     }
   }
 
-  /// As fast as `whole`.
+  /// As fast as `whole` where it lends; else a few rows need not be worth the fast store.
   template <class Model>
   store_or(const store_or& whole, const Model& model, const table_view& some) {
-    if (whole.fast_) {
+    if (whole.fast_ && (lends<Fast, Model> || Fast::takes(model, some))) {
       fast_ = store_alike(*whole.fast_, model, some);
+    } else if (whole.fast_) {
+      plain_ = std::make_unique<Plain>(model, some);
     } else {
       plain_ = store_alike(*whole.plain_, model, some);
     }
