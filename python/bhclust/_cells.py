@@ -16,7 +16,7 @@ from ._matrix import SparseColumns
 from ._raw_column import is_absent
 from .families import aliases
 from .io import Table
-from .options import shown
+from .options import nearest_double, shown
 from .table import as_table
 
 _MOST_LEVELS = 30
@@ -175,7 +175,7 @@ def _objects(name: str, values: NDArray[Any], families: _Families) -> Column | N
     present = values[~missing].tolist()
     if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in present):
         cells = np.full(len(values), np.nan)
-        cells[~missing] = [float(value) for value in present]
+        cells[~missing] = [nearest_double(value) for value in present]
         return _numbers(name, cells, families)
     if not all(
         isinstance(value, (str, bool, int, float, np.number, np.bool_)) for value in present

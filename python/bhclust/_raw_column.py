@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._records import is_missing, shown
+from .options import nearest_double
 
 Floats = NDArray[np.float64]
 
@@ -158,7 +159,7 @@ def _all_numbers(values: NDArray[Any]) -> Floats | None:
     cells = np.full(len(values), np.nan)
     for place, value in enumerate(values.tolist()):
         if isinstance(value, (bool, np.bool_, numbers.Real, Decimal)):
-            cells[place] = float(value)
+            cells[place] = nearest_double(value)
         elif not is_absent(value):
             return None
     return cells

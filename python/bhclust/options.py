@@ -27,6 +27,7 @@ __all__ = [
     "check_seed",
     "check_threads",
     "check_weights",
+    "nearest_double",
     "shown",
 ]
 
@@ -61,11 +62,15 @@ def check_number(name: str, value: Any, wanted: str = "a number") -> float:
     """A real number; beyond the doubles it is inf."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}, not {shown(value)}")
+    return nearest_double(value)
+
+
+def nearest_double(value: Any) -> float:
+    """Round a number; beyond the doubles it is inf, which is refused later with its place."""
     try:
         return float(value)
     except OverflowError:
-        whole: Any = value
-        return math.inf if whole > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf
 
 
 def check_threads(n_threads: Any) -> int:

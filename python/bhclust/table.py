@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bhclust._core import Family, Table
 from bhclust._frames import frame_column, frame_names, is_frame
 from bhclust._sealed import is_sealed, seal
-from bhclust.options import shown
+from bhclust.options import nearest_double, shown
 from bhclust.statistics import Statistics
 
 __all__ = [
@@ -257,7 +257,7 @@ def _object_numbers(array: NDArray[Any], argument: str, column: Any) -> NDArray[
         if value is None or type(value).__name__ == "NAType":
             cells[i, j] = math.nan
         elif isinstance(value, (numbers.Real, Decimal, np.bool_)):
-            cells[i, j] = _nearest_double(value)
+            cells[i, j] = nearest_double(value)
         else:
             raise TypeError(
                 f"{argument}: row {i}, column {j if column is None else column!r} is {value!r}, "
@@ -274,14 +274,6 @@ def _remedy(value: Any) -> str:
         "a cell of this argument must be a string that is one of a column's categories, or a "
         "number, None or NaN for missing"
     )
-
-
-def _nearest_double(value: Any) -> float:
-    """Round a number; beyond the doubles it is inf, which families refuse with its place."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def _frame_cells(X: Any, argument: str) -> NDArray[np.float64]:

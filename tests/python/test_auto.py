@@ -130,6 +130,13 @@ def test_arrays_and_single_columns() -> None:
         BHC("auto").fit([[1.5], [np.inf], [2.5]])
 
 
+@pytest.mark.parametrize("family", ["auto", {"a": "gaussian-diag"}, {"a": "poisson"}])
+def test_a_whole_number_beyond_the_doubles_is_refused_by_its_place(family: Any) -> None:
+    table = {"a": np.array([1, 10**400, 2], dtype=object)}
+    with pytest.raises(ValueError, match=r"row 1, column '?a'?:? (is inf|'inf' is not a finite)"):
+        BHC(family, hyperparameters="data").fit(table)
+
+
 def test_correlated_columns_are_one_block() -> None:
     rng = np.random.default_rng(3)
     base = rng.normal(size=200)
