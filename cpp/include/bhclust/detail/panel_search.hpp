@@ -231,7 +231,7 @@ class panel_search {
       return;
     }
     std::array<std::uint64_t, static_cast<std::size_t>(boxes::together)> of_panel{};
-    for (index_t eight = 0; queries >> eight * lanes::count != 0; ++eight) {
+    for (index_t eight = 0; eight < eights; ++eight) {
       const std::uint64_t asked = queries >> eight * lanes::count & lanes::every;
       if (asked == 0) continue;
       std::uint64_t near = transposed_bits(near_panels(eight, asked, leaf));
