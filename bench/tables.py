@@ -10,26 +10,28 @@ CLUSTERS = 20
 
 @dataclass(frozen=True)
 class Table:
-    """Rows to draw: a mixture of CLUSTERS, or uniform; `models` are bhclust's names."""
+    """Rows to draw: a mixture of clusters, or uniform; `bhc` and `rbhc` are bhclust's names."""
 
     name: str
     columns: int
     bhc: str = ""
     rbhc: str = ""
+    clusters: int = CLUSTERS
 
     @property
     def title(self) -> str:
-        return f"{self.name}, d = {self.columns}"
+        many = "" if self.clusters == CLUSTERS else f", {self.clusters} clusters"
+        return f"{self.name}, d = {self.columns}{many}"
 
     def file(self, rows: int) -> str:
-        return f"{self.name.replace(' ', '-')}-{self.columns}-{rows}.npy"
+        return f"{self.name.replace(' ', '-')}-{self.columns}-{self.clusters}-{rows}.npy"
 
     def draw(self, rows: int) -> Any:
         import numpy as np
 
         r = np.random.default_rng(20240229)
-        shape = (CLUSTERS, self.columns)
-        truth = r.integers(CLUSTERS, size=rows)
+        shape = (self.clusters, self.columns)
+        truth = r.integers(self.clusters, size=rows)
         if self.name == "Bernoulli":
             return (r.random((rows, self.columns)) < r.beta(0.5, 0.5, shape)[truth]) * 1.0
         if self.name == "Poisson":
@@ -69,6 +71,7 @@ SPACE = Table("Gaussian", 8, bhc="gaussian", rbhc="gaussian-spherical")
 DIAGONAL = Table("Gaussian", 16, bhc="gaussian-diag")
 SPACE_DIAGONAL = Table("Gaussian", 8, bhc="gaussian-diag", rbhc="gaussian-spherical")
 TEN = Table("Gaussian", 10, rbhc="gaussian-spherical")
+HUNDRED = Table("Gaussian", 10, rbhc="gaussian-spherical", clusters=100)
 WIDE = Table("Gaussian", 64, rbhc="gaussian-spherical")
 WIDE_UNIFORM = Table("uniform", 64, rbhc="gaussian-spherical")
 
@@ -85,7 +88,7 @@ MATCHES = (
     Match(TEN, 20_000, ("rbhc", *WARD)),
     *(Match(t, 50_000, ("rbhc", "fastcluster vector", "genieclust")) for t in (PLANE, TEN)),
     *(Match(t, 10_000, ("rbhc", "fastcluster vector")) for t in (WIDE, WIDE_UNIFORM)),
-    *(Match(t, 1_000_000, ("rbhc",)) for t in (PLANE, TEN)),
+    *(Match(t, 1_000_000, ("rbhc",)) for t in (PLANE, TEN, HUNDRED)),
     Match(SPACE_DIAGONAL, 1_000_000, ("posterior", "sort")),
 )
 
