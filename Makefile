@@ -55,7 +55,7 @@ tsan: setup ## C++ tests under ThreadSanitizer
 	ctest --test-dir $(BUILD)/tsan --output-on-failure
 
 bench: setup ## benchmarks, then the peers side by side
-	$(CMAKE) --preset release -B $(BUILD)/release && cmake --build $(BUILD)/release
+	$(CMAKE) --preset release -DBHCLUST_TESTS=OFF -B $(BUILD)/release && cmake --build $(BUILD)/release
 	for program in $(BUILD)/release/bench/*_bench; do $$program || exit 1; done
 	$(PYTHON) bench/compare.py
 
