@@ -108,6 +108,7 @@ class independent {
         columns_[at(j)].tabulate(tables);
       }
       tables.leave_column();
+      tables.complete();
     } else {
       static_cast<void>(tables);
     }

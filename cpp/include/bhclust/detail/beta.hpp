@@ -6,6 +6,7 @@
 #include <bhclust/detail/special.hpp>
 
 #include <cmath>
+#include <utility>
 
 namespace bhclust::detail {
 
@@ -33,17 +34,30 @@ struct beta_ratio_tables {
     second = tables.gamma_ratio_of_both(b);
     both = tables.gamma_ratio_of_both(a + b);
   }
-  /// For m and k that are numbers of rows.
+  /// For numbers of rows, m of those that add 1 to the column's sum and k of those that do not.
   void make_of_rows(function_tables& tables, double a, double b) {
     if (a + b > strong) return;
-    first = tables.gamma_ratio_of_rows(a);
-    second = tables.gamma_ratio_of_rows(b);
+    first = tables.gamma_ratio_of_ones(a);
+    second = tables.gamma_ratio_of_zeros(b);
     both = tables.gamma_ratio_of_rows(a + b);
   }
 
-  [[nodiscard]] bool covers(double m, double k) const noexcept { return both.covers(m + k); }
+  [[nodiscard]] bool covers(double m, double k) const noexcept {
+    return first.covers(m) && second.covers(k) && both.covers(m + k);
+  }
   [[nodiscard]] double operator()(double m, double k) const noexcept {
     return first(m) + second(k) - both(m + k);
+  }
+
+  [[nodiscard]] bool covers_one_more(double m, double k) const noexcept {
+    return first.covers(m + 1.0) && second.covers(k + 1.0) && both.covers(m + k + 1.0);
+  }
+  /// Of m + 1 and k, and of m and k + 1.
+  [[nodiscard]] std::pair<double, double> of_one_more(double m, double k) const noexcept {
+    const double* of_first = first.values + static_cast<index_t>(m);
+    const double* of_second = second.values + static_cast<index_t>(k);
+    const double all = both(m + k + 1.0);
+    return {of_first[1] + of_second[0] - all, of_first[0] + of_second[1] - all};
   }
 
  private:

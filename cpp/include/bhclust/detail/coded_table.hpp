@@ -328,7 +328,11 @@ class coded_table {
 
   void code_rows(const table_view& X) {
     pacer pace;
-    if (sparse_) row_start_.push_back(0);
+    if (sparse_) {
+      row_start_.push_back(0);
+    } else {
+      codes_.reserve(at(X.rows() * groups()));
+    }
     for (index_t i = 0; i < X.rows(); ++i) {
       const row_view row = X.row(i);
       pace(64 * row.stored());

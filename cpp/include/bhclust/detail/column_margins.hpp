@@ -51,6 +51,7 @@ class column_margins {
       }
       std::reverse(rest_.begin(), rest_.end());
       for (auto& column : rest_) column.tabulate(tables);
+      tables.complete();
       ends_ = std::max<index_t>((counts - 1) / chunk, 0);
     } else {
       static_cast<void>(tables);

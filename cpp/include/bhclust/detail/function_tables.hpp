@@ -48,8 +48,9 @@ struct function_table {
   return sums;
 }
 
-/// Makes and keeps tables; columns with equal hyperparameters share theirs. Tables move with their
-/// owner but are never copied.
+/// Makes and keeps tables; columns with equal hyperparameters share theirs. Those of gamma_ratio
+/// are there to be read after `complete`, which makes many at once. Tables move with their owner
+/// but are never copied.
 class function_tables {
  public:
   /// Tables are as long as a budget of a few megabytes allows for this many columns; those of
@@ -79,6 +80,17 @@ class function_tables {
   /// They are for sums of any columns.
   void leave_column() noexcept { sum_ = infinite; }
 
+  /// Fills what was asked for.
+  void complete() {
+    std::sort(unfilled_.begin(), unfilled_.end(),
+              [](const unfilled& x, const unfilled& y) { return x.size > y.size; });
+    const auto all = static_cast<index_t>(unfilled_.size());
+    for (index_t t = 0; t < all; t += lanes::count) {
+      sum_logs(unfilled_.data() + t, std::min(all - t, index_t{lanes::count}));
+    }
+    unfilled_.clear();
+  }
+
   /// ln Γ(a + m) - ln Γ(a) of sums of counts m.
   [[nodiscard]] function_table gamma_ratio(double a) { return gamma_ratio(a, size_for(sum_)); }
   /// The same of numbers of rows and sums of counts together.
@@ -87,6 +99,15 @@ class function_tables {
   }
   /// The same of numbers of rows m.
   [[nodiscard]] function_table gamma_ratio_of_rows(double a) { return gamma_ratio(a, rows_); }
+  /// The same of numbers of rows that add 1 to the sum, and of the others.
+  [[nodiscard]] function_table gamma_ratio_of_ones(double a) {
+    return gamma_ratio(a, std::min(rows_, size_for(sum_ + 1.0)));
+  }
+  [[nodiscard]] function_table gamma_ratio_of_zeros(double a) {
+    const bool told = sum_ < static_cast<double>(rows_);
+    return gamma_ratio(a,
+                       told ? std::min(rows_, size_for(static_cast<double>(rows_) - sum_)) : rows_);
+  }
   /// m ln m of sums of counts m.
   [[nodiscard]] function_table count_log_count() { return count_log_count(size_for(sum_)); }
   /// The same of numbers of rows m.
@@ -115,16 +136,33 @@ class function_tables {
   /// Which function, its parameters, and where its table ends.
   using key = std::array<double, 4>;
 
-  /// Powers of 2, so that columns with equal hyperparameters still share tables.
+  /// A table of gamma_ratio that is still to be filled.
+  struct unfilled {
+    double a;
+    double* values;
+    index_t size;
+  };
+
+  /// Of few lengths, so that columns with equal hyperparameters still share tables.
   [[nodiscard]] index_t size_for(double most) const noexcept {
-    index_t size = 16;
-    while (size < size_ && !(static_cast<double>(size) > most)) size *= 2;
+    index_t step = 16;
+    while (step < size_ && !(16.0 * static_cast<double>(step) > most)) step *= 2;
+    index_t size = step;
+    while (size < size_ && !(static_cast<double>(size) > most)) size += step;
     return std::min(size, size_);
   }
 
   [[nodiscard]] function_table gamma_ratio(double a, index_t size) {
-    return make({0.0, a, 0.0, static_cast<double>(size)}, size,
-                [a](std::vector<double>& values) { sum_logs(a, values); });
+    const key k{0.0, a, 0.0, static_cast<double>(size)};
+    const auto longer = tables_.lower_bound(k);
+    const bool made =
+        longer != tables_.end() && std::equal(k.begin(), k.end() - 1, longer->first.begin());
+    auto& values = made ? longer->second : tables_[k];
+    if (values.empty()) {
+      values.resize(static_cast<std::size_t>(size));
+      unfilled_.push_back({a, values.data(), size});
+    }
+    return {values.data(), static_cast<double>(size)};
   }
 
   [[nodiscard]] function_table count_log_count(index_t size) {
@@ -135,28 +173,33 @@ class function_tables {
     });
   }
 
+  /// Fills so many tables, at most one a lane, of which the first is the longest:
   /// values[m] = ln a + ln(a + 1) + … + ln(a + m - 1); what the sums round off is summed apart.
-  static void sum_logs(double a, std::vector<double>& values) {
-    double sum = 0.0;
-    double lost = 0.0;
-    double terms[lanes::count];
-    const auto size = static_cast<index_t>(values.size());
-    for (index_t m = 0; m < size; ++m) {
-      values[static_cast<std::size_t>(m)] = sum + lost;
-      if (m % lanes::count == 0) logs_from(a, m, terms);
-      const double term = terms[m % lanes::count];
-      const double next = sum + term;
-      const double added = next - sum;
-      lost += (sum - (next - added)) + (term - added);
-      sum = next;
+  static void sum_logs(const unfilled* of, index_t count) {
+    double first[lanes::count];
+    std::fill_n(first, lanes::count, 1.0);
+    for (index_t t = 0; t < count; ++t) first[t] = of[t].a;
+    const lanes a = lanes::load(first);
+    for (double& x : first) x = std::log(x);  // which may be below the range of lanes
+    lanes term = lanes::load(first);
+    lanes sum = lanes::all(0.0);
+    lanes lost = sum;
+    double made[lanes::count * lanes::count];
+    for (index_t begin = 0; begin < of[0].size; begin += lanes::count) {
+      for (index_t m = 0; m < lanes::count; ++m) {
+        (sum + lost).store(made + m * lanes::count);
+        const lanes next = sum + term;
+        const lanes added = next - sum;
+        lost = lost + ((sum - (next - added)) + (term - added));
+        sum = next;
+        term = log(a + static_cast<double>(begin + m + 1));
+      }
+      for (index_t t = 0; t < count; ++t) {
+        const index_t left = std::min(of[t].size - begin, index_t{lanes::count});
+        double* to = of[t].values + begin;
+        for (index_t m = 0; m < left; ++m) to[m] = made[m * lanes::count + t];
+      }
     }
-  }
-
-  /// ln(a + m), ln(a + m + 1), …
-  static void logs_from(double a, index_t m, double* terms) {
-    for (index_t k = 0; k < lanes::count; ++k) terms[k] = a + static_cast<double>(m + k);
-    log(lanes::load(terms)).store(terms);
-    if (m == 0) terms[0] = std::log(a);  // which may be below the range of lanes
   }
 
   template <class Fill>
@@ -173,6 +216,7 @@ class function_tables {
   std::vector<double> sums_;  ///< of each column's counts, if told
   double sum_ = infinite;     ///< of the column that tables are made for
   std::map<key, std::vector<double>> tables_;
+  std::vector<unfilled> unfilled_;
 };
 
 }  // namespace bhclust::detail

@@ -17,6 +17,7 @@
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ class independent_store {
   struct query : margin_query {
     gain_table gains;
     bound_table bounds;
+    std::vector<index_t> changed;  ///< columns in which the cluster is not what it was before
   };
 
   independent_store(const independent<Column>& model, const table_view& X)
@@ -49,6 +51,7 @@ class independent_store {
         rows_(X, searches()),
         clusters_(model_, tables_),
         terms_(model_, rows_.table()) {
+    clusters_.reserve(X.rows());
     if (searches() && shuffles_bytes) bounds_ = row_bounds(rows_.table());
     tilt_of_columns();
     terms_.tabulate_pairs(model_, rows_.table());
@@ -98,7 +101,7 @@ class independent_store {
     double* t = clusters_.append();
     add(t, a);
     add(t, b);
-    clusters_.finish(model_);
+    clusters_.finish(model_, a - rows_.slots(), b - rows_.slots());
     return slots() - 1;
   }
 
@@ -120,10 +123,45 @@ class independent_store {
   [[nodiscard]] const coded_table& rows() const noexcept { return rows_.table(); }
 
   void load_cluster(query& q, index_t c) const {
+    const bool some = clusters_.has_grown(q, c) && find_changed(q, c);
     clusters_.load(q, c);
     if (rows().size() == 0) return;
-    terms_.fill(model_, rows(), q.statistics.data(), q.gains.of_level.data());
-    end_fill(q);
+    if (some) {
+      terms_.fill_some(model_, rows(), q.changed, q.statistics.data(), q.gains.of_level.data());
+    } else {
+      terms_.fill(model_, rows(), q.statistics.data(), q.gains.of_level.data());
+    }
+    if (some && is_near(q.bounds.slope, slope(q.gains))) {
+      bounds_.fill_some(q.gains, q.changed, q.bounds);
+    } else {
+      end_fill(q);
+    }
+  }
+
+  /// Whether the query's cluster has grown into c by rows that leave many of its columns as they
+  /// were, such as those without counts, and its terms can stay there.
+  [[nodiscard]] bool find_changed(query& q, index_t c) const {
+    if constexpr (totalled<Column>::value) {
+      if (!bounds_.usable() || rows().sparse()) return false;
+      q.changed.clear();
+      const double* t = clusters_[c];
+      for (index_t j = 0; j < model_.columns(); ++j) {
+        const index_t first = model_.offset(j);
+        const index_t last = model_.offset(j + 1);
+        if (!std::equal(t + first, t + last, q.statistics.data() + first)) q.changed.push_back(j);
+      }
+      return 4 * static_cast<index_t>(q.changed.size()) <= 3 * model_.columns();
+    } else {
+      static_cast<void>(q);
+      static_cast<void>(c);
+      return false;
+    }
+  }
+
+  /// Bounds stay right with the slope that they had, but not close if the cluster's is another.
+  [[nodiscard]] static bool is_near(double former, double slope) noexcept {
+    constexpr double share = 0.05;
+    return std::fabs(slope - former) <= share * std::fabs(slope);
   }
 
   void load_row(query& q, index_t row) const {

@@ -231,16 +231,19 @@ class lane_store {
   /// Fewer rows are swept as fast.
   static constexpr index_t fewest_in_boxes = 128;
 
-  /// Tries the searches of a few slots.
+  /// Tries the searches of a few slots: the youngest clusters, as those to come are like them, or
+  /// rows while there are none.
   template <class Boxes>
   [[nodiscard]] bool worth_boxes(const Boxes& boxes) const {
-    constexpr index_t trials = 16;
+    constexpr index_t few = 4;
     constexpr index_t worth = 3;  ///< a box costs more than its rows would
+    const bool young = clusters_.size() > 0;
+    const index_t trials = young ? std::min(few, clusters_.size()) : 4 * few;
     query q;
     small_buffer scratch(kernel_->scratch());
     index_t scored = rows_.size() < fewest_in_boxes ? trials * rows_.size() : 0;
     for (index_t t = 0; t < trials; ++t) {
-      const index_t slot = (2 * t + 1) * slots() / (2 * trials);
+      const index_t slot = young ? slots() - 1 - t : (2 * t + 1) * slots() / (2 * trials);
       cheapest best;
       load(q, slot);
       scored += boxes.search(*kernel_, q, 0, rows_.size(), 0.0, best, scratch.data());

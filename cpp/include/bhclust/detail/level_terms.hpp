@@ -3,18 +3,28 @@
 #pragma once
 
 #include <bhclust/detail/coded_table.hpp>
+#include <bhclust/detail/score.hpp>
 #include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
 
+template <class Column>
+using gains_of_bits_t = decltype(std::declval<const Column&>().gains_of_bits(
+    std::declval<const double*>(), 0.0, std::declval<const double*>(), std::declval<double*>()));
+
 /// The statistics of a cell of each level of a coded_table, and the terms that levels add to gains:
-/// what gain_table::of_level holds. `Model` is independent<Column>.
+/// what gain_table::of_level holds. `Model` is independent<Column>. A column may have
+///     bool gains_of_bits(const double* t, double self, const double* selves, double* out) const;
+///                                     // evidence_score::gain of t and the cells 0 and 1, whose
+///                                     // scores are `selves`; false if it did nothing
 template <class Model, class Score>
 class level_terms {
  public:
@@ -77,11 +87,19 @@ class level_terms {
     const bool paced = rows.total_levels() > many_levels;
     pacer pace;
     for (index_t j = 0; j < model.columns(); ++j) {
-      const auto levels = static_cast<index_t>(rows.levels(j).size());
-      if (paced) pace(work_a_level * levels);
-      const double* own = t + model.offset(j);
-      fill_column(model, rows, j, own, Score::self(model.column(j), own), scratch.data(),
-                  out + rows.level_start(j));
+      if (paced) pace(work_a_level * static_cast<index_t>(rows.levels(j).size()));
+      fill_terms(model, rows, j, t, scratch.data(), out);
+    }
+  }
+
+  /// The same of some columns, where `out` has the terms of the others.
+  void fill_some(const Model& model, const coded_table& rows, const std::vector<index_t>& columns,
+                 const double* t, double* out) const {
+    std::vector<double> scratch(static_cast<std::size_t>(model.width()));
+    pacer pace;
+    for (const index_t j : columns) {
+      pace(work_a_level * static_cast<index_t>(rows.levels(j).size()));
+      fill_terms(model, rows, j, t, scratch.data(), out);
     }
   }
 
@@ -121,6 +139,29 @@ class level_terms {
   [[nodiscard]] const double* level(const Model& model, index_t j, index_t v) const {
     return statistics_.data() + offset_[static_cast<std::size_t>(j)] +
            static_cast<std::size_t>(v) * width_of(model, j);
+  }
+
+  void fill_terms(const Model& model, const coded_table& rows, index_t j, const double* t,
+                  double* scratch, double* out) const {
+    const double* own = t + model.offset(j);
+    const double self = Score::self(model.column(j), own);
+    double* to = out + rows.level_start(j);
+    if (!fill_bits(model, rows, j, own, self, to)) {
+      fill_column(model, rows, j, own, self, scratch, to);
+    }
+  }
+
+  /// As fill_column, if the levels are 0 and 1.
+  bool fill_bits(const Model& model, const coded_table& rows, index_t j, const double* t,
+                 double self, double* out) const {
+    using column = std::decay_t<decltype(model.column(j))>;
+    if constexpr (Score::kind == score_kind::evidence && has<gains_of_bits_t, column>) {
+      const auto& levels = rows.levels(j);
+      if (levels.size() != 2 || levels[0] != 0.0 || levels[1] != 1.0) return false;
+      return model.column(j).gains_of_bits(t, self, self_.data() + rows.level_start(j), out);
+    } else {
+      return false;
+    }
   }
 
   /// out[v] = the gain of a column's statistics t and its level v.

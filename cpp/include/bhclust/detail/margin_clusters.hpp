@@ -11,6 +11,7 @@
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -18,16 +19,25 @@
 
 namespace bhclust::detail {
 
-/// A cluster ready to be scored against others.
+/// A cluster ready to be scored against others. For one store, as it knows from which of its
+/// clusters the cluster grew.
 struct margin_query {
   std::vector<double> statistics;
   double self = 0.0;
-  std::vector<column_margin> margins;
+  std::vector<column_margin> margins;  ///< empty: to be computed by the searches that need them
+  index_t cluster = -1;                ///< its number, -1 if it is none of the store's
+  index_t renumbered = 0;              ///< how often clusters were when it had this number
+  /// What searches found of the log evidence of its union with each cluster: at most this. Empty
+  /// if it is no cluster. Searches that share a query write to what is in their own slots.
+  mutable std::vector<double> unions;
 };
 
 /// The statistics, scores and margins of clusters. A search leaves a cluster alone once its margin
-/// (column_margins.hpp) shows that the columns still to come cannot make it the cheapest. `Model`
-/// is independent<Column>.
+/// (column_margins.hpp) shows that the columns still to come cannot make it the cheapest. Clusters
+/// mostly grow row by row, each searching anew; as rows are no more probable together than some of
+/// them are, what one search found of an evidence bounds what the next could find. So most clusters
+/// need no look, and the margins of a cluster that has grown on are never computed. `Model` is
+/// independent<Column>.
 template <class Model, class Column, class Score>
 class margin_clusters {
   using margins_type = column_margins<Model, Column>;
@@ -42,34 +52,60 @@ class margin_clusters {
   [[nodiscard]] index_t size() const noexcept { return statistics_.size(); }
   [[nodiscard]] const double* operator[](index_t c) const noexcept { return statistics_[c]; }
 
+  /// Makes room for the clusters that live at once in a table of so many rows, if they are few.
+  void reserve(index_t rows) {
+    constexpr index_t most_numbers = 131072;
+    statistics_.reserve(std::min(rows / 8 + 1, most_numbers / std::max(width(), index_t{1})));
+  }
+
   /// Appends an empty cluster, whose statistics are then set and closed by `finish`.
   [[nodiscard]] double* append() { return statistics_.append(); }
-  void finish(const Model& model) {
-    const double* t = statistics_[size() - 1];
-    self_.push_back(Score::self(model, t));
+  /// The cluster is a union of these; what is below 0 is a row.
+  void finish(const Model& model, index_t a, index_t b) {
+    self_.push_back(Score::self(model, statistics_[size() - 1]));
     if constexpr (has_margins) {
+      if (bare_ >= 0 && bare_ != a && bare_ != b) {
+        margins_.compute(model, statistics_[bare_], own_margins_.data() + own_margin(bare_));
+      }
       own_margins_.resize(own_margins_.size() + static_cast<std::size_t>(margins_.ends()));
-      margins_.compute(model, t, own_margins_.data() + (size() - 1) * margins_.ends());
+      bare_ = size() - 1;
+      parts_ = {a, b};
     }
   }
 
   void keep(const std::vector<index_t>& kept) {
+    const bool keeps_bare = bare_ >= 0 && !kept.empty() && kept.back() == bare_;
     statistics_.keep(kept);
     keep_entries(self_, kept);
     if constexpr (has_margins) keep_records(own_margins_, margins_.ends(), kept);
+    bare_ = keeps_bare ? size() - 1 : -1;
+    parts_ = {-1, -1};
+    ++renumbered_;
+  }
+
+  /// Whether cluster c is the one that the query was, and something besides.
+  [[nodiscard]] bool has_grown(const margin_query& q, index_t c) const noexcept {
+    return q.cluster >= 0 && q.renumbered == renumbered_ && c == size() - 1 &&
+           (q.cluster == parts_[0] || q.cluster == parts_[1]);
   }
 
   void load(margin_query& q, index_t c) const {
     q.statistics.assign(statistics_[c], statistics_[c] + width());
     q.self = self_of(c);
     if constexpr (has_margins) {
+      if (!has_grown(q, c)) q.unions.clear();
+      q.unions.resize(static_cast<std::size_t>(size()), infinite);
+      q.cluster = c;
+      q.renumbered = renumbered_;
       const auto first = own_margins_.begin() + static_cast<std::ptrdiff_t>(own_margin(c));
-      q.margins.assign(first, first + margins_.ends());
+      q.margins.assign(first, first + (c == bare_ ? 0 : margins_.ends()));
     }
   }
 
   /// The margins of a query that is not one of the clusters.
   void load_margins(const Model& model, margin_query& q) const {
+    q.cluster = -1;
+    q.unions.clear();
     if constexpr (has_margins) {
       q.margins.resize(static_cast<std::size_t>(margins_.ends()));
       margins_.compute(model, q.statistics.data(), q.margins.data());
@@ -94,16 +130,13 @@ class margin_clusters {
   /// Among the slots of clusters; cluster 0 is in the slot `first`.
   void search(const Model& model, const margin_query& q, index_t first,
               const slot_search& search) const {
-    running run{model, q, search, first, {}, std::vector<double>(q.statistics.size()), {}};
-    run.open.reserve(static_cast<std::size_t>(search.end - search.begin));
-    for (index_t s = search.begin; s < search.end; ++s) {
-      const double own = search.offset(s);
-      if (own < std::numeric_limits<double>::infinity()) {
-        run.open.push_back({s - first, own, 0.0, total_gain(model, q, s - first), 0.0});
-      }
-    }
+    running run{model, q, search, first, {}, {}, {}, {}, {}};
+    open_pairs(run);
+    if (run.open.empty()) return;
+    run.scratch.resize(q.statistics.size());
     index_t j = 0;
     if constexpr (has_margins) {
+      load_bare_margins(run);
       for (index_t k = 0; k < margins_.ends() && !run.open.empty(); ++k) {
         const index_t next = j + margins_type::chunk;
         add_columns(run, j, next);
@@ -122,6 +155,7 @@ class margin_clusters {
   /// registers where a column's width is known.
   static constexpr index_t narrow = 4;
   static constexpr index_t work_a_column = 32;  ///< for pacers
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   /// A pair of clusters of which the first columns have been looked at.
   struct open_pair {
@@ -140,8 +174,48 @@ class margin_clusters {
     index_t first;
     std::vector<open_pair> open;
     std::vector<double> scratch;
+    std::vector<column_margin> of_query;  ///< where the query has none
+    std::vector<column_margin> of_bare;   ///< where the bare cluster is open
     pacer pace;
   };
+
+  /// All pairs that are not known to be too dear.
+  void open_pairs(running& run) const {
+    const auto& search = run.search;
+    for (index_t s = search.begin; s < search.end; ++s) {
+      const double own = search.offset(s);
+      const index_t c = s - run.first;
+      if (!(own < infinite) || own - known_gain(run.q, c) > search.best.cost) continue;
+      run.open.push_back({c, own, 0.0, total_gain(run.model, run.q, c), 0.0});
+    }
+  }
+
+  /// The gain of the query and cluster c is at most this, by searches before.
+  [[nodiscard]] double known_gain(const margin_query& q, index_t c) const {
+    if (q.unions.empty()) return infinite;
+    constexpr double rounding = 1e-9;
+    const double both = q.unions[static_cast<std::size_t>(c)];
+    const double apart = q.self + self_of(c);
+    return (both - apart) + rounding * (std::fabs(both) + std::fabs(apart));
+  }
+  /// Takes down that it is no more.
+  void note_gain(const running& run, index_t c, double gain) const {
+    if (run.q.unions.empty()) return;
+    double& known = run.q.unions[static_cast<std::size_t>(c)];
+    known = std::fmin(known, gain + (run.q.self + self_of(c)));
+  }
+
+  void load_bare_margins(running& run) const {
+    const auto size = static_cast<std::size_t>(margins_.ends());
+    if (run.q.margins.empty()) {
+      run.of_query.resize(size);
+      margins_.compute(run.model, run.q.statistics.data(), run.of_query.data());
+    }
+    if (run.open.back().cluster == bare_) {
+      run.of_bare.resize(size);
+      margins_.compute(run.model, statistics_[bare_], run.of_bare.data());
+    }
+  }
 
   [[nodiscard]] index_t width() const noexcept { return statistics_.width(); }
   [[nodiscard]] double self_of(index_t c) const { return self_[static_cast<std::size_t>(c)]; }
@@ -150,8 +224,9 @@ class margin_clusters {
   }
 
   void take_pair(const running& run, const open_pair& pair) const {
-    run.search.best.take(pair.offset - ((pair.sum - run.q.self) - self_of(pair.cluster)),
-                         run.first + pair.cluster);
+    const double gain = (pair.sum - run.q.self) - self_of(pair.cluster);
+    note_gain(run, pair.cluster, gain);
+    run.search.best.take(pair.offset - gain, run.first + pair.cluster);
   }
 
   void add_columns(running& run, index_t begin, index_t end) const {
@@ -180,8 +255,10 @@ class margin_clusters {
 
   /// The gain of a pair whose columns up to the end of chunk k are summed is at most this.
   [[nodiscard]] double most_gain(const running& run, index_t k, const open_pair& pair) const {
-    const auto& a = run.q.margins[static_cast<std::size_t>(k)];
-    const auto& b = own_margins_[own_margin(pair.cluster, k)];
+    const auto& of_query = run.of_query.empty() ? run.q.margins : run.of_query;
+    const auto& a = of_query[static_cast<std::size_t>(k)];
+    const auto& b = pair.cluster == bare_ ? run.of_bare[static_cast<std::size_t>(k)]
+                                          : own_margins_[own_margin(pair.cluster, k)];
     constexpr double rounding = 1e-11;
     const double size = std::fabs(pair.sum) + std::fabs(a.before) + std::fabs(b.before) +
                         std::fabs(pair.total) + std::fabs(run.q.self) +
@@ -200,8 +277,12 @@ class margin_clusters {
     take_pair(run, first);
   }
 
-  static void close_hopeless(running& run) {
-    const auto hopeless = [&](const open_pair& p) { return p.least > run.search.best.cost; };
+  void close_hopeless(running& run) const {
+    const auto hopeless = [&](const open_pair& p) {
+      if (!(p.least > run.search.best.cost)) return false;
+      note_gain(run, p.cluster, p.offset - p.least);
+      return true;
+    };
     run.open.erase(std::remove_if(run.open.begin(), run.open.end(), hopeless), run.open.end());
   }
 
@@ -224,6 +305,9 @@ class margin_clusters {
   statistics_block statistics_;
   std::vector<double> self_;
   std::vector<column_margin> own_margins_;
+  index_t bare_ = -1;  ///< the youngest cluster, whose margins were not computed; -1: none
+  std::array<index_t, 2> parts_{-1, -1};  ///< the clusters that it is the union of
+  index_t renumbered_ = 0;
 };
 
 }  // namespace bhclust::detail

@@ -26,6 +26,8 @@ struct bound_table {
   std::vector<std::uint16_t> parts;  ///< the same in 256ths of a step
   std::vector<index_t> place;        ///< of a row: where its levels' parts begin
   std::vector<std::uint8_t> penalties;  ///< 16 a group
+  double slope = 0.0;                   ///< of the tilt
+  std::vector<double> most, least;  ///< of each column: the largest term, the least of a class's
   double top = 0.0;
   double step = 0.0;  ///< 0: no bounds, because a term was not finite
 };
@@ -64,30 +66,20 @@ class row_bounds {
 
   /// Fills `bounds` from gains.of_level.
   void fill(const gain_table& gains, double slope, bound_table& bounds) const {
-    const double* term = gains.of_level.data();
-    if (!tilt_.empty()) {
-      bounds.tilted.resize(tilt_.size());
-      tilt_terms(0, tilt_.size(), term, slope, bounds.tilted.data());
-      term = bounds.tilted.data();
-    }
+    bounds.slope = slope;
+    bounds.tilted.resize(tilt_.size());
     bounds.below.resize(class_start_.size());
-    take_largest(0, columns(), term, bounds.below.data());
-    scale of_all;
-    bounds.top = 0.0;
-    for (index_t g = 0; g < groups_; ++g) {
-      double range = 0.0;
-      for_each_column(g, [&](index_t j) {
-        const auto seen = measure_down(j, bounds.below.data());
-        bounds.top += seen.most;
-        range += seen.most - seen.least;
-        of_all.size += std::fabs(seen.most) + std::fabs(seen.least);
-      });
-      of_all.range = std::fmax(of_all.range, range);
-    }
-    bounds.step = step_of(of_all, bounds.top);
-    if (bounds.step == 0.0) return;
-    into_parts(bounds.below, bounds.step, bounds.parts);
-    add_up(bounds.parts.data(), class_begin_.data(), bounds);
+    bounds.most.resize(at(columns()));
+    bounds.least.resize(at(columns()));
+    fill_columns(0, columns(), gains, bounds);
+    finish_fill(bounds);
+  }
+
+  /// The same, with the same slope, where the terms of some columns alone are new.
+  void fill_some(const gain_table& gains, const std::vector<index_t>& some,
+                 bound_table& bounds) const {
+    for (const index_t j : some) fill_columns(j, j + 1, gains, bounds);
+    finish_fill(bounds);
   }
 
   /// Makes fill_pairs ready for queries that are rows. `level_pairs` has column by column, level by
@@ -333,6 +325,42 @@ class row_bounds {
       }
       std::copy_n(made, 16, target);
     }
+  }
+
+  void fill_columns(index_t begin, index_t end, const gain_table& gains,
+                    bound_table& bounds) const {
+    const double* term = gains.of_level.data();
+    if (!tilt_.empty()) {
+      tilt_terms(at(level_start_[at(begin)]), at(level_start_[at(end)]), term, bounds.slope,
+                 bounds.tilted.data());
+      term = bounds.tilted.data();
+    }
+    take_largest(begin, end, term, bounds.below.data());
+    for (index_t j = begin; j < end; ++j) {
+      const auto seen = measure_down(j, bounds.below.data());
+      bounds.most[at(j)] = seen.most;
+      bounds.least[at(j)] = seen.least;
+    }
+  }
+
+  /// Penalties of all columns.
+  void finish_fill(bound_table& bounds) const {
+    scale of_all;
+    bounds.top = 0.0;
+    for (index_t g = 0; g < groups_; ++g) {
+      double range = 0.0;
+      for_each_column(g, [&](index_t j) {
+        const extremes seen{bounds.most[at(j)], bounds.least[at(j)]};
+        bounds.top += seen.most;
+        range += seen.most - seen.least;
+        of_all.size += std::fabs(seen.most) + std::fabs(seen.least);
+      });
+      of_all.range = std::fmax(of_all.range, range);
+    }
+    bounds.step = step_of(of_all, bounds.top);
+    if (bounds.step == 0.0) return;
+    into_parts(bounds.below, bounds.step, bounds.parts);
+    add_up(bounds.parts.data(), class_begin_.data(), bounds);
   }
 
   void tilt_terms(std::size_t begin, std::size_t end, const double* term, double slope,

@@ -50,6 +50,17 @@ struct bernoulli_beta_column {
     return ratio.covers(t[1], t[0] - t[1]) ? ratio(t[1], t[0] - t[1]) : computed(t);
   }
 
+  bool gains_of_bits(const double* t, double self, const double* selves,
+                     double* out) const noexcept {
+    const double m = t[1];
+    const double k = t[0] - m;
+    if (!ratio.covers_one_more(m, k)) return false;
+    const auto joint = ratio.of_one_more(m, k);
+    out[0] = joint.second - self - selves[0];
+    out[1] = joint.first - self - selves[1];
+    return true;
+  }
+
   [[nodiscard]] double best_log_likelihood(const double* t) const noexcept {
     return best_log_likelihood_of_two(entropy, t[1], t[0] - t[1]);
   }
