@@ -192,27 +192,6 @@ class merges_of_subtree {
   std::array<index_t, small_subtree::most_rows> place_;
 };
 
-/// A forest cut: merges of more rows than a small subtree has, ascending, and the largest subtrees
-/// below them, but leaves. In a chain nearly all merges are above, in a balanced tree few.
-struct cut_forest {
-  std::vector<index_t> above;
-  std::vector<index_t> subtrees;
-
-  explicit cut_forest(const tree& t) {
-    const auto is_small = [&](index_t k) { return t.size(k) <= small_subtree::most_rows; };
-    for (index_t k = t.leaves(); k < t.nodes(); ++k) {
-      if (!is_small(k)) {
-        above.push_back(k);
-        for (const index_t child : {t.left(k), t.right(k)}) {
-          if (is_small(child) && !t.is_leaf(child)) subtrees.push_back(child);
-        }
-      } else if (t.parent(k) < 0) {
-        subtrees.push_back(k);
-      }
-    }
-  }
-};
-
 /// log_tree and log_odds of all nodes, for which there is room, from log_marginal.
 class climb {
  public:
@@ -260,18 +239,24 @@ class climb {
   }
 
   /// What is left once leaves and small subtrees of least_rows and more are done.
-  void rest(const cut_forest& cut, const table_view& X) const {
+  void rest(const table_view& X) const {
     small_subtree small;
-    for (const index_t root : cut.subtrees) {
-      if (tree_.size(root) >= least_rows) continue;
-      small.survey(tree_, X, root);
-      subtree(small);
-    }
+    std::array<index_t, lanes::count> some{};
+    index_t n = 0;
     pacer pace;
-    for (std::size_t first = 0; first < cut.above.size();) {
-      pace(lanes::count * a_node_of_work);
-      first += take(cut.above.data() + first, cut.above.size() - first);
+    for (index_t k = tree_.leaves(); k < tree_.nodes(); ++k) {
+      if (tree_.size(k) <= small_subtree::most_rows) {
+        if (tree_.parent(k) < 0) tiny(small, X, k);
+        continue;
+      }
+      pace(a_node_of_work);
+      tiny(small, X, tree_.left(k));
+      tiny(small, X, tree_.right(k));
+      const bool waits = n > 0 && std::max(tree_.left(k), tree_.right(k)) >= some[0];
+      if (waits || n == lanes::count) take(some.data(), std::exchange(n, 0));
+      some[at(n++)] = k;
     }
+    take(some.data(), n);
   }
 
  private:
@@ -284,23 +269,27 @@ class climb {
     return log_alpha_ + log_gamma_of_(rows) + p_.log_marginal[at(k)];
   }
 
-  /// The first of some merges, up to eight none of which is a child of another; how many.
-  [[nodiscard]] std::size_t take(const index_t* merges, std::size_t count) const noexcept {
+  /// Largest subtrees of less than least_rows, but leaves.
+  void tiny(small_subtree& s, const table_view& X, index_t root) const noexcept {
+    if (tree_.is_leaf(root) || tree_.size(root) >= least_rows) return;
+    s.survey(tree_, X, root);
+    subtree(s);
+  }
+
+  /// Up to eight merges none of which is a child of another.
+  void take(const index_t* merges, index_t n) const noexcept {
     merge_lanes some;
-    std::size_t n = 0;
-    for (; n < lanes::count && n < count; ++n) {
-      const index_t k = merges[n];
-      if (tree_.left(k) >= merges[0] || tree_.right(k) >= merges[0]) break;
-      some.one[n] = together(k, p_.n_rows(tree_, k));
-      some.left[n] = p_.log_tree[at(tree_.left(k))];
-      some.right[n] = p_.log_tree[at(tree_.right(k))];
+    for (index_t i = 0; i < n; ++i) {
+      const index_t k = merges[i];
+      some.one[i] = together(k, p_.n_rows(tree_, k));
+      some.left[i] = p_.log_tree[at(tree_.left(k))];
+      some.right[i] = p_.log_tree[at(tree_.right(k))];
     }
-    some.solve(static_cast<index_t>(n));
-    for (std::size_t i = 0; i < n; ++i) {
+    some.solve(n);
+    for (index_t i = 0; i < n; ++i) {
       p_.log_odds[at(merges[i])] = some.one[i];
       p_.log_tree[at(merges[i])] = some.left[i];
     }
-    return n;
   }
 
   const tree& tree_;
@@ -457,7 +446,7 @@ void climb_up(const tree& t, const table_view& X, const Model& model, tree_poste
   });
   for (auto& visitor : visitors) visitor.finish();
   up.leaves(team);
-  up.rest(cut_forest(t), X);
+  up.rest(X);
 }
 
 inline void require_leaves(const tree& t, index_t rows) {
@@ -471,7 +460,7 @@ inline void require_leaves(const tree& t, index_t rows) {
 
 /// The posterior of any tree over the rows of X, or over its groups (groups.hpp): then over the
 /// partitions of the rows that keep each group whole. O(n · width) time on all threads; memory: 40
-/// bytes a node, 8 a merge of more than 256 rows, and some thousand clusters' statistics.
+/// bytes a node, and some thousand clusters' statistics.
 template <class Family>
 [[nodiscard]] tree_posterior posterior(const tree& t, const table_view& X, const Family& family,
                                        const posterior_options& options = {}) {
