@@ -471,8 +471,9 @@ template <class Family>
   tree_posterior p;
   p.alpha = options.alpha;
   detail::thread_team team(options.n_threads);
-  detail::make_room(t, {&p.log_marginal, &p.log_tree, &p.log_odds, &p.omega, &p.height}, team);
+  detail::make_room(t, {&p.log_marginal, &p.log_tree, &p.log_odds}, team);
   detail::climb_up(t, X, model, p, team, progress);
+  detail::make_room(t, {&p.omega, &p.height}, team);  // what the walk took is free again
   detail::descent(t, p).run(team);
   for (const index_t root : t.roots())
     p.log_evidence_bound += p.log_tree[static_cast<std::size_t>(root)];
