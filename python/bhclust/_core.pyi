@@ -100,6 +100,10 @@ class Table:
         """
         Groups of rows of so many columns: their statistics (see bhclust.statistics), and how many rows each has.
         """
+    def copied(self, n_threads: typing.SupportsInt | typing.SupportsIndex = 0) -> Table:
+        """
+        This dense table with cells of its own, which nobody writes to.
+        """
     @property
     def arrays(self) -> typing.Any: ...
     @property

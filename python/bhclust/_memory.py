@@ -62,14 +62,19 @@ class Shape:
         return 8 * self.n * self.d if self.stored is None else 0
 
 
-def shape_of(table: Table) -> Shape:
-    """Look at a table, in O(cells)."""
+def shape_of(table: Table, family: Family | None = None) -> Shape:
+    """Look at a table, in O(cells).
+
+    Missing cells are not looked for where they make no difference to what a family takes.
+    """
     n, d = table.n_rows, table.n_columns
     if table.is_grouped:
         return Shape(n, d, grouped=True, weight=table.total_weight)
     if table.is_sparse:
         values = table.arrays[0]
         return Shape(n, d, stored=len(values), total=float(np.sum(values)))
+    if family is not None and HOLES.keys().isdisjoint(_names(family)):
+        return Shape(n, d)
     with np.errstate(all="ignore"):
         missing = math.isnan(float(np.sum(table.arrays)))
     return Shape(n, d, missing=missing)
@@ -117,6 +122,15 @@ HOLES = {
     "ExponentialGamma": _Store(200, 68, 76),
     "GaussianProcess": _Store(200, 10, 24, 8.0),
 }
+
+
+def _names(family: Family) -> Iterator[str]:
+    """The names of the families of the blocks of columns."""
+    if isinstance(family, Product):
+        for part, _ in family.blocks:
+            yield from _names(part)
+    else:
+        yield family.name
 
 
 def _parts(family: Family, shape: Shape) -> Iterator[tuple[Family, Shape]]:
@@ -397,7 +411,7 @@ def check_memory(
 ) -> None:
     """Refuse a call that takes more than a limit or, without one, than the machine has."""
     limit = memory_limit(max_memory)
-    shape = table if isinstance(table, Shape) else shape_of(table)
+    shape = table if isinstance(table, Shape) else shape_of(table, family)
     needed = bytes_needed(algorithm, family, shape, n_threads=n_threads, **more)
     if needed <= (_core.machine_memory() if limit is None else limit):
         return

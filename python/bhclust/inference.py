@@ -16,7 +16,7 @@ from bhclust._posterior_explanation import Explanation, PosteriorExplanation
 from bhclust._posterior_prediction import PosteriorPrediction
 from bhclust.families import resolve_family
 from bhclust.options import Progress, check_alpha, check_threads
-from bhclust.table import as_leaves
+from bhclust.table import as_leaves, kept
 from bhclust.trees import as_tree
 
 __all__ = ["Explanation", "Posterior", "exact_log_evidence", "posterior"]
@@ -79,7 +79,10 @@ def posterior(
     model = resolve_family(family, X)
     value = check_alpha(alpha)
     check_memory(max_memory, "posterior", model, table)
-    found = _core.posterior(grown, table, model, value, progress, check_threads(n_threads))
+    threads = check_threads(n_threads)
+    # the copy comes first: its rows begin with lines of the cache, and the walk fetches them so
+    table = kept(table, threads)
+    found = _core.posterior(grown, table, model, value, progress, threads)
     return Posterior(grown, found, table, model)
 
 

@@ -91,12 +91,11 @@ def new_rows(are_new: bool = True) -> Iterator[None]:
         raise ValueError("X_new" + str(error)[1:]) from None
 
 
-def kept(table: Table) -> Table:
+def kept(table: Table, n_threads: int = 0) -> Table:
     """Give the table cells that no one writes to: a copy unless nobody can (see `is_sealed`)."""
-    cells = table.arrays
-    if table.is_sparse or table.is_grouped or is_sealed(cells):
+    if table.is_sparse or table.is_grouped or is_sealed(table.arrays):
         return table
-    return Table.dense(seal(cells.copy()))
+    return table.copied(n_threads)
 
 
 def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:

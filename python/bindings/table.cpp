@@ -1,4 +1,8 @@
 #include "bindings.hpp"
+#include <bhclust/detail/memory.hpp>
+#include <bhclust/detail/parallel.hpp>
+
+#include <algorithm>
 
 namespace bhclust::python {
 namespace {
@@ -37,6 +41,32 @@ held_table group_table(const dense_array& values, const index_array& weights, in
           groups(values.data(), weights.data(), values.shape(0), values.shape(1), columns)};
 }
 
+/// Copies cells, part by part.
+void copy_cells(const double* from, index_t count, double* to, int n_threads) {
+  constexpr index_t part = 1 << 17;
+  detail::thread_team team(count <= part ? 1 : n_threads);
+  team.run((count + part - 1) / part,
+           [&](int, index_t c) {
+             std::copy_n(from + c * part, std::min(part, count - c * part), to + c * part);
+           },
+           [] { detail::pulse(); });
+}
+
+/// The table with cells of its own, that nobody writes to.
+held_table copied_table(const held_table& table, int n_threads) {
+  if (table.view.sparse() || table.view.grouped()) throw py::type_error("a dense table is needed");
+  const index_t n = table.view.rows();
+  const index_t d = table.view.columns();
+  auto cells = detail::cells_at_random(static_cast<std::size_t>(n * d));
+  stoppable([&] { copy_cells(table.view.row(0).values(), n * d, cells.get(), n_threads); });
+  double* data = cells.get();
+  const py::capsule keeper(cells.release(),
+                           [](void* p) { detail::cells_deleter{}(static_cast<double*>(p)); });
+  dense_array array({n, d}, data, keeper);
+  array.attr("flags").attr("writeable") = false;
+  return {array, rows(data, n, d)};
+}
+
 }  // namespace
 
 void register_table(py::module_& m) {
@@ -52,6 +82,9 @@ void register_table(py::module_& m) {
                 "Groups of rows of so many columns: their statistics (see bhclust.statistics), and "
                 "how many rows each has.",
                 py::arg("values"), py::arg("weights"), py::arg("columns"));
+  define(cls, "copied", &copied_table,
+         "This dense table with cells of its own, which nobody writes to.",
+         py::arg("n_threads") = 0);
   cls.def_property_readonly("n_rows", [](const held_table& t) { return t.view.rows(); })
       .def_property_readonly("n_columns", [](const held_table& t) { return t.view.columns(); })
       .def_property_readonly("is_sparse", [](const held_table& t) { return t.view.sparse(); })

@@ -36,6 +36,40 @@ std::vector<double> two_groups(index_t rows) {
   return cells;
 }
 
+/// Subtrees of 1 to 80 leaves, each joined to those before it.
+tree chain_of_subtrees(random_source& random, index_t leaves) {
+  bhclust::tree_builder grown(leaves);
+  index_t top = -1;
+  for (index_t next = 0; next < leaves;) {
+    const index_t end = std::min(leaves, next + 1 + random.below(80));
+    index_t made = next++;
+    while (next < end) made = grown.join(made, next++);
+    top = top < 0 ? made : grown.join(top, made);
+  }
+  return std::move(grown).finish();
+}
+
+/// All that follows from the log marginal likelihoods, node by node.
+void check_recursion(const tree& t, const tree_posterior& p) {
+  std::vector<double> log_tree, log_split(at(t.nodes())), split(at(t.nodes()));
+  for (index_t k = 0; k < t.nodes(); ++k) {
+    const double whole = std::log(p.alpha) + std::lgamma(static_cast<double>(p.n_rows(t, k))) +
+                         p.log_marginal[at(k)];
+    const double apart = t.is_leaf(k) ? -bhclust::detail::infinity
+                                      : log_tree[at(t.left(k))] + log_tree[at(t.right(k))];
+    log_tree.push_back(log_sum_of({whole, apart}));
+    CHECK(near(p.log_tree[at(k)], log_tree.back()));
+    CHECK((p.log_odds[at(k)] == whole - apart || near(p.log_odds[at(k)], whole - apart, whole)));
+  }
+  for (index_t k = t.nodes() - 1; k >= 0; --k) {
+    const double above = t.parent(k) < 0 ? 0.0 : log_split[at(t.parent(k))];
+    const double odds = p.log_odds[at(k)];
+    log_split[at(k)] = above - bhclust::detail::softplus(odds);
+    CHECK(near(p.height[at(k)], std::exp(log_split[at(k)]), 1.0, 1e-11));
+    CHECK(near(p.omega[at(k)], std::exp(above - bhclust::detail::softplus(-odds)), 1.0, 1e-11));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("posterior: against enumeration of the tree's partitions, every family") {
@@ -137,6 +171,24 @@ TEST_CASE("posterior: ω counts rows and clusters, heights rise") {
         CHECK(clusters >= static_cast<double>(t.roots().size()) - 1e-10);
         CHECK(clusters <= 40.0 + 1e-9);
       });
+}
+
+TEST_CASE("posterior: trees larger than the pieces they are cut into, by the plain recursion") {
+  random_source random(17);
+  constexpr index_t n = 1500;
+  std::vector<double> cells;
+  std::vector<index_t> weights;
+  for (index_t i = 0; i < n; ++i) {
+    cells.push_back(random.uniform(-3.0, 3.0));
+    weights.push_back(1 + random.below(4));
+  }
+  const auto X = bhclust::rows(cells.data(), n, 1);
+  const bhclust::NormalInverseGamma family;
+  for (const auto& t : {random_tree(random, n), random_tree(random, n, 60), chain_tree(n),
+                        chain_of_subtrees(random, n)}) {
+    check_recursion(t, posterior(t, X, family, {2.0, {}, 2}));
+    check_recursion(t, posterior(t, X.with_weights(weights.data()), family, {0.3, {}, 1}));
+  }
 }
 
 TEST_CASE("posterior: the odds of a greedy tree are its costs") {

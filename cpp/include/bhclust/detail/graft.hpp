@@ -32,15 +32,8 @@ template <class Model>
                               thread_team& team, progress_meter& progress) {
   tree_posterior p;
   p.alpha = alpha;
-  make_room(t, p, team);
-  const auto ready = prepared(model, X.total_weight());
-  auto visitors = walk_statistics<1>(t, X, ready, team, progress,
-                                     [&] { return marginal_visitor(ready, p.log_marginal); });
-  for (auto& visitor : visitors) visitor.finish();
-  p.rows = rows_of_nodes(t, X);
-  climb up(t, p);
-  up.leaves(team);
-  up.merges();
+  make_room(t, {&p.log_marginal, &p.log_tree, &p.log_odds}, team);
+  climb_up(t, X, prepared(model, X.total_weight()), p, team, progress);
   tree_builder grown(t.leaves(), cost_kind::log_d);
   for (index_t k = t.leaves(); k < t.nodes(); ++k) {
     grown.join(t.left(k), t.right(k), -p.log_odds[static_cast<std::size_t>(k)]);

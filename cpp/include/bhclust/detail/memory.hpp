@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -55,22 +57,29 @@ void require_memory(index_t count, index_t bytes, What&& what) {
   });
 }
 
-/// Room for `count` values that will be read in no order: asks for large pages where they are many,
-/// without which looking up addresses costs more than the values do.
-template <class T>
-void reserve_at_random(std::vector<T>& values, std::size_t count) {
-  values.reserve(count);
+/// Asks for large pages where there are many values that will be read in no order: without them
+/// looking up addresses costs more than the values do.
+inline void ask_for_large_pages(void* values, std::size_t bytes) noexcept {
 #if defined(MADV_HUGEPAGE) && defined(_SC_PAGESIZE)
   constexpr std::size_t worth = std::size_t{1} << 22U;
-  const std::size_t bytes = count * sizeof(T);
   const long page = ::sysconf(_SC_PAGESIZE);
   if (bytes < worth || page <= 0) return;
   const auto step = static_cast<std::uintptr_t>(page);
-  const auto begin = reinterpret_cast<std::uintptr_t>(values.data());
+  const auto begin = reinterpret_cast<std::uintptr_t>(values);
   const auto offset = (step - begin % step) % step;
-  auto* first = reinterpret_cast<char*>(values.data()) + offset;
+  auto* first = static_cast<char*>(values) + offset;
   static_cast<void>(::madvise(first, (bytes - offset) / step * step, MADV_HUGEPAGE));
+#else
+  static_cast<void>(values);
+  static_cast<void>(bytes);
 #endif
+}
+
+/// Room for `count` values that will be read in no order.
+template <class T>
+void reserve_at_random(std::vector<T>& values, std::size_t count) {
+  values.reserve(count);
+  ask_for_large_pages(values.data(), count * sizeof(T));
 }
 
 /// `count` zeros for the same.
@@ -78,6 +87,22 @@ template <class T>
 void resize_at_random(std::vector<T>& values, std::size_t count) {
   reserve_at_random(values, count);
   values.resize(count);
+}
+
+/// Frees what cells_at_random gave.
+struct cells_deleter {
+  static constexpr std::align_val_t line{64};
+  void operator()(double* cells) const noexcept { ::operator delete[](cells, line); }
+};
+
+/// `count` numbers of no value yet for the same, from the beginning of a line of the cache on: no
+/// thread has written to them, so that those that do share the first use of memory.
+[[nodiscard]] inline std::unique_ptr<double[], cells_deleter> cells_at_random(std::size_t count) {
+  const std::size_t bytes = count * sizeof(double);
+  std::unique_ptr<double[], cells_deleter> cells(
+      static_cast<double*>(::operator new[](bytes, cells_deleter::line)));
+  ask_for_large_pages(cells.get(), bytes);
+  return cells;
 }
 
 }  // namespace bhclust::detail

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/family.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
@@ -12,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -26,34 +28,37 @@ struct node_statistics {
   const double* right = nullptr;
 };
 
-/// The nodes of a small subtree in the order in which a walk finishes them: postorder, the larger
-/// child first, of equals the left one. They are looked up level by level, so that what one needs
-/// of memory is on its way while others are looked at.
+/// The nodes of a small subtree, level by level, the left child before the right one: what one
+/// needs of memory is on its way while others are looked at. Places on that list are those of its
+/// nodes here.
 class small_subtree {
  public:
   static constexpr index_t most_rows = 256;
+  static constexpr index_t most_nodes = 2 * most_rows - 1;
 
   /// Of at most most_rows rows.
   void survey(const tree& t, const table_view& X, index_t root) {
-    node_[0] = root;
-    count_ = 1;
+    count_ = 0;
+    add(t, X, root);
     for (index_t i = 0; i < count_; ++i) {
       child_[at(i)] = 0;
-      if (t.is_leaf(node_[at(i)])) continue;
-      child_[at(i)] = count_;
-      add(t, X, t.left(node_[at(i)]));
-      add(t, X, t.right(node_[at(i)]));
+      const index_t node = node_[at(i)];
+      if (t.is_leaf(node)) continue;
+      child_[at(i)] = static_cast<number>(count_);
+      add(t, X, t.left(node));
+      add(t, X, t.right(node));
     }
-    put_in_order();
   }
 
   [[nodiscard]] index_t nodes() const noexcept { return count_; }
-  /// The i-th to be finished.
-  [[nodiscard]] index_t node(index_t i) const noexcept { return node_[at(order_[at(i)])]; }
+  [[nodiscard]] index_t node(index_t place) const noexcept { return node_[at(place)]; }
+  /// Place of the left child, before that of the right one; 0 at a leaf. Ascends with the place.
+  [[nodiscard]] index_t child(index_t place) const noexcept { return child_[at(place)]; }
+
+  /// A place, or how many nodes: short, so that what is looked up stays in the first cache.
+  using number = std::int16_t;
 
  private:
-  static constexpr std::size_t most_nodes = 2 * most_rows - 1;
-
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
 
   void add(const tree& t, const table_view& X, index_t node) noexcept {
@@ -65,30 +70,50 @@ class small_subtree {
     }
   }
 
-  /// A node's subtree takes the places from begin_ on, itself the last of them.
-  void put_in_order() noexcept {
-    for (index_t i = count_ - 1; i >= 0; --i) {
-      const index_t c = child_[at(i)];
-      size_[at(i)] = c == 0 ? 1 : size_[at(c)] + size_[at(c + 1)] + 1;
+  index_t count_ = 0;
+  std::array<index_t, most_nodes> node_{};
+  std::array<number, most_nodes> child_{};
+};
+
+/// The order in which a walk finishes the nodes of a small subtree: postorder, the larger child
+/// first, of equals the left one.
+class finishing_order {
+ public:
+  explicit finishing_order(const small_subtree& s) noexcept {
+    for (index_t i = s.nodes() - 1; i >= 0; --i) {
+      const index_t c = s.child(i);
+      size_[at(i)] = c == 0 ? number{1} : static_cast<number>(size_[at(c)] + size_[at(c + 1)] + 1);
     }
+    // a node's subtree takes the places from begin_ on, itself the last of them
     begin_[0] = 0;
-    for (index_t i = 0; i < count_; ++i) {
-      order_[at(begin_[at(i)] + size_[at(i)] - 1)] = i;
-      const index_t c = child_[at(i)];
+    for (index_t i = 0; i < s.nodes(); ++i) {
+      order_[at(begin_[at(i)] + size_[at(i)] - 1)] = static_cast<number>(i);
+      const index_t c = s.child(i);
       if (c == 0) continue;
       const index_t first = size_[at(c)] < size_[at(c + 1)] ? c + 1 : c;
       begin_[at(first)] = begin_[at(i)];
-      begin_[at(2 * c + 1 - first)] = begin_[at(i)] + size_[at(first)];
+      begin_[at(2 * c + 1 - first)] = static_cast<number>(begin_[at(i)] + size_[at(first)]);
     }
   }
 
-  index_t count_ = 0;
-  std::array<index_t, most_nodes> node_{};   ///< level by level
-  std::array<index_t, most_nodes> child_{};  ///< the left one of two neighbours; 0: a leaf
-  std::array<index_t, most_nodes> size_{};   ///< nodes of the subtree
-  std::array<index_t, most_nodes> begin_{};
-  std::array<index_t, most_nodes> order_{};
+  /// The place of the i-th to be finished.
+  [[nodiscard]] index_t operator[](index_t i) const noexcept { return order_[at(i)]; }
+
+ private:
+  using number = small_subtree::number;
+  using column = std::array<number, small_subtree::most_nodes>;
+
+  [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+
+  column size_;  ///< nodes of the subtree
+  column begin_;
+  column order_;
 };
+
+/// Visitors may have finished(small_subtree), called once all nodes of a small subtree were shown.
+template <class Visitor>
+using sees_subtrees_t =
+    decltype(std::declval<Visitor&>().finished(std::declval<const small_subtree&>()));
 
 /// Subtrees that can be walked on their own: the largest ones of at most `most` rows, but none of
 /// less than `least`, since what the walk above them needs of each is kept until it gets there.
@@ -97,7 +122,7 @@ class separate_subtrees {
  public:
   explicit separate_subtrees(const tree& t)
       : tree_(t), most_(std::max(small_subtree::most_rows, t.leaves() / 1024)), least_(most_ / 8) {
-    for (index_t k = 0; k < t.nodes(); ++k) {
+    for (index_t k = t.leaves(); k < t.nodes(); ++k) {
       if (has(k)) roots_.push_back(k);
     }
   }
@@ -178,14 +203,16 @@ class statistics_walk {
   void run_small(index_t root, Visit& visit) {
     small_.survey(tree_, table_, root);
     pace_(small_.nodes() * width_);
+    const finishing_order order(small_);
     for (index_t i = 0; i < small_.nodes(); ++i) {
-      const index_t node = small_.node(i);
-      if (tree_.is_leaf(node)) {
-        finish_leaf(node, visit);
+      const index_t place = order[i];
+      if (small_.child(place) == 0) {
+        finish_leaf(small_.node(place), visit);
       } else {
-        finish_inner(node, visit);
+        finish_inner(small_.node(place), visit);
       }
     }
+    if constexpr (has<sees_subtrees_t, Visit>) visit.finished(small_);
   }
 
   template <class Visit>

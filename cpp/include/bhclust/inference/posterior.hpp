@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -142,85 +143,154 @@ struct log_shares {
   }
 };
 
-/// Up to eight neighbours among a tree's merges that don't depend on each other.
-class merges_at_once {
- public:
-  /// From node k up: none is a child of another.
-  [[nodiscard]] static index_t upwards(const tree& t, index_t k) noexcept {
-    index_t n = 1;
-    while (n < lanes::count && k + n < t.nodes() && t.left(k + n) < k && t.right(k + n) < k) ++n;
-    return n;
-  }
-  /// From node k down: none is the parent of another.
-  [[nodiscard]] static index_t downwards(const tree& t, index_t k) noexcept {
-    index_t n = 1;
-    while (n < lanes::count && k - n >= t.leaves() && beyond(t.parent(k - n), k)) ++n;
-    return n;
-  }
+/// Log marginal likelihoods of up to eight merges with log p̃_T of their children; what these give.
+struct merge_lanes {
+  double one[lanes::count];
+  double left[lanes::count];
+  double right[lanes::count];
 
- private:
-  [[nodiscard]] static bool beyond(index_t parent, index_t k) noexcept {
-    return parent < 0 || parent > k;
-  }
-};
-
-/// log_tree and log_odds of all nodes, for which there is room, from log_marginal.
-class climb {
- public:
-  climb(const tree& t, tree_posterior& p)
-      : tree_(t), p_(p), log_gamma_of_(p.n_rows(t)), log_alpha_(std::log(p.alpha)) {}
-
-  void leaves(thread_team& team) {
-    in_parts(team, 0, tree_.leaves(), [&](index_t begin, index_t end) {
-      for (index_t k = begin; k < end; ++k) {
-        p_.log_tree[at(k)] = together(k);
-        p_.log_odds[at(k)] = infinity;
-      }
-    });
-  }
-  void merges() {
-    pacer pace;
-    for (index_t k = tree_.leaves(); k < tree_.nodes();) {
-      pace(lanes::count * a_node_of_work);
-      const index_t n = merges_at_once::upwards(tree_, k);
-      take(k, n);
-      k += n;
-    }
-  }
-
- private:
-  [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
-
-  [[nodiscard]] double together(index_t k) const noexcept {
-    return log_alpha_ + log_gamma_of_(p_.n_rows(tree_, k)) + p_.log_marginal[at(k)];
-  }
-
-  void take(index_t first, index_t n) noexcept {
-    double one[lanes::count] = {};
-    double left[lanes::count] = {};
-    double right[lanes::count] = {};
-    for (index_t i = 0; i < n; ++i) {
-      fetch(first + i + ahead);
-      one[i] = together(first + i);
-      left[i] = p_.log_tree[at(tree_.left(first + i))];
-      right[i] = p_.log_tree[at(tree_.right(first + i))];
-    }
+  /// Of the first n: log odds to `one`, log p̃_T to `left`.
+  void solve(index_t n) noexcept {
+    for (; n < lanes::count; ++n) one[n] = left[n] = right[n] = 0.0;
     const lanes whole = lanes::load(one);
     const lanes odds = (whole - lanes::load(left)) - lanes::load(right);
     const lanes split = lanes::load(left) + lanes::load(right);
     odds.store(one);
     (larger(whole, split) + log1p(exp(smaller(odds, odds * -1.0)))).store(left);
-    std::copy_n(one, n, p_.log_odds.data() + first);
-    std::copy_n(left, n, p_.log_tree.data() + first);
+  }
+};
+
+/// The merges of a small subtree, by their places.
+class merges_of_subtree {
+ public:
+  explicit merges_of_subtree(const small_subtree& s) noexcept {
+    for (index_t i = 0; i < s.nodes(); ++i) {
+      if (s.child(i) != 0) place_[static_cast<std::size_t>(count_++)] = i;
+    }
+  }
+  [[nodiscard]] index_t count() const noexcept { return count_; }
+  [[nodiscard]] index_t operator[](index_t m) const noexcept {
+    return place_[static_cast<std::size_t>(m)];
   }
 
-  void fetch(index_t k) const noexcept {
-    if (k >= tree_.nodes()) return;
-    fetch_early(p_.log_tree.data() + tree_.left(k), 1);
-    fetch_early(p_.log_tree.data() + tree_.right(k), 1);
+  /// Calls take(first, count) for neighbours none of which is a child of another, children first.
+  template <class Take>
+  void upwards(const small_subtree& s, const Take& take) const {
+    for (index_t end = count_; end > 0;) {
+      index_t first = end - 1;
+      while (first > 0 && end - first < lanes::count &&
+             s.child((*this)[first - 1]) > (*this)[end - 1]) {
+        --first;
+      }
+      take(first, end - first);
+      end = first;
+    }
   }
 
-  static constexpr index_t ahead = 24;
+ private:
+  index_t count_ = 0;
+  std::array<index_t, small_subtree::most_rows> place_;
+};
+
+/// log_tree and log_odds of all nodes, for which there is room, from log_marginal.
+class climb {
+ public:
+  /// Small subtrees of less rows are not worth a batch of marginal likelihoods of their own.
+  static constexpr index_t least_rows = 32;
+
+  climb(const tree& t, tree_posterior& p)
+      : tree_(t), p_(p), log_gamma_of_(p.n_rows(t)), log_alpha_(std::log(p.alpha)) {}
+
+  void leaves(thread_team& team) const {
+    in_parts(team, 0, tree_.leaves(), [&](index_t begin, index_t end) {
+      for (index_t k = begin; k < end; ++k) {
+        p_.log_tree[at(k)] = together(k, rows_of_leaf(k));
+        p_.log_odds[at(k)] = infinity;
+      }
+    });
+  }
+
+  /// The merges of a small subtree.
+  void subtree(const small_subtree& s) const noexcept {
+    std::array<double, small_subtree::most_nodes> log_tree;
+    std::array<index_t, small_subtree::most_nodes> rows;
+    for (index_t i = s.nodes() - 1; i >= 0; --i) {
+      const index_t c = s.child(i);
+      rows[at(i)] = c == 0 ? rows_of_leaf(s.node(i)) : rows[at(c)] + rows[at(c + 1)];
+      log_tree[at(i)] = together(s.node(i), rows[at(i)]);
+    }
+    const merges_of_subtree merges(s);
+    merges.upwards(s, [&](index_t first, index_t n) {
+      merge_lanes some;
+      for (index_t i = 0; i < n; ++i) {
+        const index_t place = merges[first + i];
+        some.one[i] = log_tree[at(place)];
+        some.left[i] = log_tree[at(s.child(place))];
+        some.right[i] = log_tree[at(s.child(place) + 1)];
+      }
+      some.solve(n);
+      for (index_t i = 0; i < n; ++i) {
+        const index_t place = merges[first + i];
+        log_tree[at(place)] = some.left[i];
+        p_.log_odds[at(s.node(place))] = some.one[i];
+        p_.log_tree[at(s.node(place))] = some.left[i];
+      }
+    });
+  }
+
+  /// What is left once leaves and small subtrees of least_rows and more are done.
+  void rest(const table_view& X) const {
+    small_subtree small;
+    std::array<index_t, lanes::count> some{};
+    index_t n = 0;
+    pacer pace;
+    for (index_t k = tree_.leaves(); k < tree_.nodes(); ++k) {
+      if (tree_.size(k) <= small_subtree::most_rows) {
+        if (tree_.parent(k) < 0) tiny(small, X, k);
+        continue;
+      }
+      pace(a_node_of_work);
+      tiny(small, X, tree_.left(k));
+      tiny(small, X, tree_.right(k));
+      const bool waits = n > 0 && std::max(tree_.left(k), tree_.right(k)) >= some[0];
+      if (waits || n == lanes::count) take(some.data(), std::exchange(n, 0));
+      some[at(n++)] = k;
+    }
+    take(some.data(), n);
+  }
+
+ private:
+  [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
+
+  [[nodiscard]] index_t rows_of_leaf(index_t k) const noexcept {
+    return p_.rows.empty() ? 1 : p_.rows[at(k)];
+  }
+  [[nodiscard]] double together(index_t k, index_t rows) const noexcept {
+    return log_alpha_ + log_gamma_of_(rows) + p_.log_marginal[at(k)];
+  }
+
+  /// Largest subtrees of less than least_rows, but leaves.
+  void tiny(small_subtree& s, const table_view& X, index_t root) const noexcept {
+    if (tree_.is_leaf(root) || tree_.size(root) >= least_rows) return;
+    s.survey(tree_, X, root);
+    subtree(s);
+  }
+
+  /// Up to eight merges none of which is a child of another.
+  void take(const index_t* merges, index_t n) const noexcept {
+    merge_lanes some;
+    for (index_t i = 0; i < n; ++i) {
+      const index_t k = merges[i];
+      some.one[i] = together(k, p_.n_rows(tree_, k));
+      some.left[i] = p_.log_tree[at(tree_.left(k))];
+      some.right[i] = p_.log_tree[at(tree_.right(k))];
+    }
+    some.solve(n);
+    for (index_t i = 0; i < n; ++i) {
+      p_.log_odds[at(merges[i])] = some.one[i];
+      p_.log_tree[at(merges[i])] = some.left[i];
+    }
+  }
 
   const tree& tree_;
   tree_posterior& p_;
@@ -228,142 +298,136 @@ class climb {
   double log_alpha_;
 };
 
-/// omega and height of all nodes, from log_odds: top down, the log probability that a merge and all
-/// above it are split.
+/// omega and height of all nodes, for which there is room, from log_odds: top down, the log
+/// probability that a merge and all above it are split. What merges wait for their parents with is
+/// additions and comparisons alone; the rest is done on all threads.
 class descent {
  public:
   descent(const tree& t, tree_posterior& p) : tree_(t), p_(p) {}
 
-  void make_room() {
-    resize_at_random(above_, at(tree_.merges()));
-    resize_at_random(p_.omega, at(tree_.nodes()));
-    resize_at_random(p_.height, at(tree_.nodes()));
-  }
-
   void run(thread_team& team) {
-    in_parts(team, tree_.leaves(), tree_.nodes(), [&](index_t k, index_t end) { share(k, end); });
-    pacer pace;
-    for (index_t k = tree_.nodes() - 1; k >= tree_.leaves();) {
-      pace(lanes::count * a_node_of_work);
-      const index_t n = merges_at_once::downwards(tree_, k);
-      take(k - n + 1, n);
-      k -= n;
-    }
-    in_parts(team, 0, tree_.nodes(), [&](index_t k, index_t end) {
-      finish_leaves(k, std::min(end, tree_.leaves()));
-      finish_merges(std::max(k, tree_.leaves()), end);
+    const auto merges = [&](const auto& work) {
+      in_parts(team, tree_.leaves(), tree_.nodes(), work);
+    };
+    merges([&](index_t k, index_t end) { share(k, end); });
+    for_each_downwards([&](index_t k) { p_.height[at(k)] += above(k, 0.0); });
+    merges([&](index_t k, index_t end) { finish_omega(k, end); });
+    merges([&](index_t k, index_t end) { finish_height(k, end); });
+    std::atomic<bool> rises{false};
+    merges([&](index_t k, index_t end) {
+      if (rises_in(k, end)) rises.store(true);
     });
+    if (rises.load()) {  // by rounding
+      for_each_downwards(
+          [&](index_t k) { p_.height[at(k)] = std::min(p_.height[at(k)], above(k, 1.0)); });
+    }
+    in_parts(team, 0, tree_.leaves(), [&](index_t k, index_t end) { finish_leaves(k, end); });
   }
 
  private:
   [[nodiscard]] static std::size_t at(index_t k) noexcept { return static_cast<std::size_t>(k); }
 
-  /// Calls f(lanes, how many of them count) for eight neighbours in [k, end) at a time.
+  /// Calls f(merge) from the roots down.
   template <class F>
-  static void eights(const double* values, index_t k, index_t end, const F& f) {
+  void for_each_downwards(const F& f) const {
+    pacer pace;
+    for (index_t k = tree_.nodes() - 1; k >= tree_.leaves(); --k) {
+      pace();
+      f(k);
+    }
+  }
+
+  /// The height of a node's parent, or what a root has in its place.
+  [[nodiscard]] double above(index_t k, double of_root) const noexcept {
+    return tree_.parent(k) < 0 ? of_root : p_.height[at(tree_.parent(k))];
+  }
+
+  /// Calls f(lanes, node, how many of them count) for eight neighbours in [k, end) at a time.
+  template <class F>
+  static void eights(const std::vector<double>& values, index_t k, index_t end, const F& f) {
     for (; k < end; k += lanes::count) {
       const index_t n = std::min(lanes::count, end - k);
       double some[lanes::count] = {};
-      std::copy_n(values + k, n, some);
+      std::copy_n(values.data() + k, n, some);
       f(lanes::load(some), k, n);
     }
   }
-  static void put(const lanes& x, index_t n, double* out) noexcept {
+  static void put(const lanes& x, index_t k, index_t n, std::vector<double>& out) noexcept {
     double some[lanes::count];
     x.store(some);
-    std::copy_n(some, n, out);
+    std::copy_n(some, n, out.data() + k);
   }
 
-  /// The log of the shares of each merge alone.
-  void share(index_t begin, index_t end) noexcept {
-    eights(p_.log_odds.data(), begin, end, [&](const lanes& log_odds, index_t k, index_t n) {
+  /// The log of the shares of each merge alone: to height that of being split, to omega the other.
+  void share(index_t begin, index_t end) {
+    eights(p_.log_odds, begin, end, [&](const lanes& log_odds, index_t k, index_t n) {
       const log_shares shares(log_odds);
-      put(shares.apart, n, p_.height.data() + k);
-      put(shares.together, n, p_.omega.data() + k);
+      put(shares.apart, k, n, p_.height);
+      put(shares.together, k, n, p_.omega);
     });
   }
-
-  /// All but the exponential of omega. Heights never rise on the way down, whatever rounding does.
-  void take(index_t first, index_t n) noexcept {
-    double above[lanes::count] = {};
-    double most[lanes::count] = {};
-    for (index_t i = n - 1; i >= 0; --i) {
-      const index_t k = first + i;
-      fetch(k - ahead);
-      const index_t up = tree_.parent(k);
-      const way parent = up < 0 ? way{0.0, 1.0} : above_[at(up - tree_.leaves())];
-      above[i] = parent.log_split;
-      most[i] = parent.height;
-    }
-    for (index_t i = 0; i < n; ++i) p_.omega[at(first + i)] += above[i];
-    double apart[lanes::count] = {};
-    std::copy_n(p_.height.data() + first, n, apart);
-    const lanes split = lanes::load(apart) + lanes::load(above);
-    split.store(above);
-    smaller(exp(split), lanes::load(most)).store(most);
-    for (index_t i = 0; i < n; ++i) above_[at(first + i - tree_.leaves())] = {above[i], most[i]};
-  }
-
-  void fetch(index_t k) const noexcept {
-    if (k < tree_.leaves() || tree_.parent(k) < 0) return;
-    fetch_early(above_.data() + (tree_.parent(k) - tree_.leaves()), 1);
-  }
-
-  void finish_merges(index_t begin, index_t end) noexcept {
-    eights(p_.omega.data(), begin, end, [&](const lanes& log_omega, index_t k, index_t n) {
-      put(exp(log_omega), n, p_.omega.data() + k);
-      for (index_t i = k; i < k + n; ++i) p_.height[at(i)] = above_[at(i - tree_.leaves())].height;
+  /// While heights are logs.
+  void finish_omega(index_t begin, index_t end) {
+    eights(p_.omega, begin, end, [&](const lanes& together, index_t k, index_t n) {
+      double split[lanes::count] = {};
+      for (index_t i = 0; i < n; ++i) split[i] = above(k + i, 0.0);
+      put(exp(together + lanes::load(split)), k, n, p_.omega);
     });
   }
-
+  void finish_height(index_t begin, index_t end) {
+    eights(p_.height, begin, end,
+           [&](const lanes& split, index_t k, index_t n) { put(exp(split), k, n, p_.height); });
+  }
+  [[nodiscard]] bool rises_in(index_t begin, index_t end) const noexcept {
+    bool rises = false;
+    for (index_t k = begin; k < end; ++k) rises |= p_.height[at(k)] > above(k, 1.0);
+    return rises;
+  }
   void finish_leaves(index_t begin, index_t end) noexcept {
     for (index_t k = begin; k < end; ++k) {
-      const index_t up = tree_.parent(k);
-      p_.omega[at(k)] = up < 0 ? 1.0 : above_[at(up - tree_.leaves())].height;
+      p_.omega[at(k)] = above(k, 1.0);
       p_.height[at(k)] = 0.0;
     }
   }
 
-  static constexpr index_t ahead = 24;
-
-  /// That a merge and all above it are split.
-  struct way {
-    double log_split, height;
-  };
-
   const tree& tree_;
   tree_posterior& p_;
-  std::vector<way> above_;
 };
 
-/// Writes the log marginal likelihood of every node that it is shown.
+/// Writes the log marginal likelihood of every node that it is shown, and what follows from those
+/// of small subtrees while they are at hand.
 template <class Model>
-class marginal_visitor {
+class climbing_visitor {
  public:
-  marginal_visitor(const Model& model, std::vector<double>& out) : batch_(model), out_(&out) {}
+  climbing_visitor(const Model& model, const climb& up, std::vector<double>& out)
+      : batch_(model), climb_(&up), out_(&out) {}
 
   void operator()(const node_statistics& node, const node_statistics&, const node_statistics&) {
     batch_.add(node.node, node.own, give());
+  }
+  void finished(const small_subtree& s) {
+    if (s.nodes() < 2 * climb::least_rows - 1) return;
+    finish();
+    climb_->subtree(s);
   }
   void finish() { batch_.flush(give()); }
 
  private:
   [[nodiscard]] auto give() const {
-    return [out = out_](index_t node, double value) {
-      (*out)[static_cast<std::size_t>(node)] = value;
-    };
+    return [out = out_->data()](index_t node, double value) { out[node] = value; };
   }
 
   marginal_batch<Model> batch_;
+  const climb* climb_;
   std::vector<double>* out_;
 };
 
-/// Room for what walk and climb write. A page of memory takes its time to be had for the first
-/// time, so threads share that.
-inline void make_room(const tree& t, tree_posterior& p, thread_team& team) {
-  const std::array<std::vector<double>*, 3> columns = {&p.log_marginal, &p.log_tree, &p.log_odds};
+/// Room for the columns. A page of memory takes its time to be had for the first time, so threads
+/// share that.
+inline void make_room(const tree& t, const std::vector<std::vector<double>*>& columns,
+                      thread_team& team) {
   team.run(
-      3,
+      static_cast<index_t>(columns.size()),
       [&](int, index_t c) {
         resize_at_random(*columns[static_cast<std::size_t>(c)],
                          static_cast<std::size_t>(t.nodes()));
@@ -371,23 +435,18 @@ inline void make_room(const tree& t, tree_posterior& p, thread_team& team) {
       [] { pulse(); });
 }
 
-/// Fills all that follows from log_marginal. Merges wait for each other on the way up, while
-/// another thread makes room for the way down.
-inline void climb_and_descend(const tree& t, tree_posterior& p, thread_team& team) {
-  climb up(t, p);
-  descent down(t, p);
+/// Fills log_marginal, log_tree and log_odds, for which there is room, and rows.
+template <class Model>
+void climb_up(const tree& t, const table_view& X, const Model& model, tree_posterior& p,
+              thread_team& team, progress_meter& progress) {
+  p.rows = rows_of_nodes(t, X);
+  const climb up(t, p);
+  auto visitors = walk_statistics<1>(t, X, model, team, progress, [&] {
+    return climbing_visitor<Model>(model, up, p.log_marginal);
+  });
+  for (auto& visitor : visitors) visitor.finish();
   up.leaves(team);
-  team.run(
-      2,
-      [&](int, index_t c) {
-        if (c == 0) {
-          up.merges();
-        } else {
-          down.make_room();
-        }
-      },
-      [] { pulse(); });
-  down.run(team);
+  up.rest(X);
 }
 
 inline void require_leaves(const tree& t, index_t rows) {
@@ -400,7 +459,7 @@ inline void require_leaves(const tree& t, index_t rows) {
 }  // namespace detail
 
 /// The posterior of any tree over the rows of X, or over its groups (groups.hpp): then over the
-/// partitions of the rows that keep each group whole. O(n · width) time on all threads; memory: 48
+/// partitions of the rows that keep each group whole. O(n · width) time on all threads; memory: 40
 /// bytes a node, and some thousand clusters' statistics.
 template <class Family>
 [[nodiscard]] tree_posterior posterior(const tree& t, const table_view& X, const Family& family,
@@ -412,12 +471,10 @@ template <class Family>
   tree_posterior p;
   p.alpha = options.alpha;
   detail::thread_team team(options.n_threads);
-  detail::make_room(t, p, team);
-  auto visitors = detail::walk_statistics<1>(
-      t, X, model, team, progress, [&] { return detail::marginal_visitor(model, p.log_marginal); });
-  for (auto& visitor : visitors) visitor.finish();
-  p.rows = detail::rows_of_nodes(t, X);
-  detail::climb_and_descend(t, p, team);
+  detail::make_room(t, {&p.log_marginal, &p.log_tree, &p.log_odds}, team);
+  detail::climb_up(t, X, model, p, team, progress);
+  detail::make_room(t, {&p.omega, &p.height}, team);  // what the walk took is free again
+  detail::descent(t, p).run(team);
   for (const index_t root : t.roots())
     p.log_evidence_bound += p.log_tree[static_cast<std::size_t>(root)];
   p.log_evidence_bound -= detail::log_gamma_ratio(p.alpha, static_cast<double>(p.n_rows(t)));
