@@ -37,6 +37,10 @@ class erased_store {
   [[nodiscard]] virtual index_t slots() const = 0;
   virtual void load(query& q, index_t slot) const = 0;
   virtual void row(const query& q, index_t begin, index_t end, double* out) const = 0;
+  [[nodiscard]] virtual bool lends_rows() const = 0;
+  /// Null where none are lent.
+  [[nodiscard]] virtual std::unique_ptr<erased_store> some(
+      const std::vector<index_t>& slots) const = 0;
   [[nodiscard]] virtual bool queries_last() const = 0;
   virtual void prepare_searches() = 0;
   [[nodiscard]] virtual bool searches() const = 0;
@@ -73,6 +77,16 @@ class erased_store_of final : public erased_store {
   }
   void row(const query& q, index_t begin, index_t end, double* out) const override {
     store_.row(static_cast<const held_query&>(q).held, begin, end, out);
+  }
+  [[nodiscard]] bool lends_rows() const override { return detail::lends_rows(store_); }
+  [[nodiscard]] std::unique_ptr<erased_store> some(
+      const std::vector<index_t>& slots) const override {
+    if constexpr (has<lends_rows_t, Store>) {
+      return std::make_unique<erased_store_of>([&] { return store_.some(slots); });
+    } else {
+      static_cast<void>(slots);
+      return nullptr;
+    }
   }
   [[nodiscard]] bool queries_last() const override { return detail::queries_last(store_); }
   void prepare_searches() override { detail::prepare_searches(store_); }
@@ -362,6 +376,10 @@ class any_model::store {
   }
   void row(const query& q, index_t begin, index_t end, double* out) const {
     store_->row(*q.held, begin, end, out);
+  }
+  [[nodiscard]] bool lends_rows() const { return store_->lends_rows(); }
+  [[nodiscard]] store some(const std::vector<index_t>& slots) const {
+    return store(store_->some(slots));
   }
   [[nodiscard]] bool queries_last() const { return store_->queries_last(); }
   void prepare_searches() { store_->prepare_searches(); }

@@ -7,6 +7,8 @@
 ///     index_t slots() const
 ///     store(const store& whole, const Model&, const table_view&)  // optional: rows of the table
 ///                                                     // of another, which lends what it can
+///     bool lends_rows() const                         // optional, with the next
+///     store some(const std::vector<index_t>& slots) const     // rows in these slots alone
 ///     struct query                                    // one cluster made ready; reusable
 ///     void load(query&, index_t slot) const
 ///     void row(const query&, index_t begin, index_t end, double* out) const
@@ -112,6 +114,18 @@ template <class Store, class Model>
     return std::make_unique<Store>(whole, model, some);
   } else {
     return std::make_unique<Store>(model, some);
+  }
+}
+
+template <class Store>
+using lends_rows_t = decltype(std::declval<const Store&>().lends_rows());
+
+template <class Store>
+[[nodiscard]] bool lends_rows(const Store& store) {
+  if constexpr (has<lends_rows_t, Store>) {
+    return store.lends_rows();
+  } else {
+    return false;
   }
 }
 

@@ -28,23 +28,26 @@ inline index_t graft(tree_builder& grown, const tree& piece, std::vector<index_t
 
 /// The tree with log d of each merge as its cost. O(n · width).
 template <class Model>
-[[nodiscard]] tree with_log_d(const tree& t, const table_view& X, const Model& model, double alpha,
+[[nodiscard]] tree with_log_d(tree t, const table_view& X, const Model& model, double alpha,
                               thread_team& team, progress_meter& progress) {
   tree_posterior p;
   p.alpha = alpha;
   make_room(t, p, team);
   const auto ready = prepared(model, X.total_weight());
   auto visitors = walk_statistics<1>(t, X, ready, team, progress,
-                                     [&] { return marginal_visitor(ready, p.log_marginal); });
+                                     [&] { return marginal_visitor(ready, t.leaves(), p.log_marginal); });
   for (auto& visitor : visitors) visitor.finish();
   p.rows = rows_of_nodes(t, X);
   climb up(t, p);
   up.leaves(team);
   up.merges();
-  tree_builder grown(t.leaves(), cost_kind::log_d);
+  std::vector<double> costs;
+  costs.reserve(static_cast<std::size_t>(t.merges()));
   for (index_t k = t.leaves(); k < t.nodes(); ++k) {
-    grown.join(t.left(k), t.right(k), -p.log_odds[static_cast<std::size_t>(k)]);
+    costs.push_back(-p.log_odds[static_cast<std::size_t>(k)]);
   }
+  tree_builder grown(std::move(t));
+  grown.set_costs(std::move(costs), cost_kind::log_d);
   return std::move(grown).finish();
 }
 

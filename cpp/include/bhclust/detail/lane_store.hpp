@@ -61,9 +61,7 @@ class lane_store {
       : lane_store(whole.kernel_, model, some) {}
 
   lane_store(std::shared_ptr<const Kernel> kernel, const Model& model, const table_view& X)
-      : kernel_(std::move(kernel)),
-        rows_(kernel_->row_fields()),
-        clusters_(kernel_->cluster_fields()) {
+      : lane_store(std::move(kernel)) {
     if (X.grouped()) {
       add_groups(model, X);
       return;
@@ -76,6 +74,17 @@ class lane_store {
       kernel_->encode(X.row(i), record.data());
       rows_.append(record.data());
     }
+  }
+
+  [[nodiscard]] static bool lends_rows() noexcept { return true; }
+  [[nodiscard]] lane_store some(const std::vector<index_t>& slots) const {
+    lane_store made(kernel_);
+    const bool are_groups = rows_.size() == 0;
+    const lane_table& from = are_groups ? clusters_ : rows_;
+    lane_table& to = are_groups ? made.clusters_ : made.rows_;
+    to.reserve(static_cast<index_t>(slots.size()));
+    for (const index_t slot : slots) to.append_from(from, slot);
+    return made;
   }
 
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
@@ -181,6 +190,12 @@ class lane_store {
   }
 
  private:
+  /// Of nothing.
+  explicit lane_store(std::shared_ptr<const Kernel> kernel)
+      : kernel_(std::move(kernel)),
+        rows_(kernel_->row_fields()),
+        clusters_(kernel_->cluster_fields()) {}
+
   /// Kernels tabulate terms of every size, which is to cost no more than the scores do.
   [[nodiscard]] static bool takes_groups(const Model& model, const table_view& X) {
     constexpr index_t most_rows = 4194304;

@@ -33,6 +33,14 @@ class lane_table_of {
     put(size_++, record);
   }
 
+  /// Appends record i of another table with the same fields.
+  void append_from(const lane_table_of& other, index_t i) {
+    if (size_ % lanes::count == 0) {
+      values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), Real{});
+    }
+    other.copy_lane(i, place(size_++));
+  }
+
   void copy(index_t i, Real* record) const noexcept {
     const Real* from = block(i / lanes::count) + i % lanes::count;
     for (index_t f = 0; f < fields_; ++f) record[f] = from[f * lanes::count];

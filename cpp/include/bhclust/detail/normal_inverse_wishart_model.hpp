@@ -53,6 +53,10 @@ class normal_inverse_wishart_model {
   [[nodiscard]] double nu() const noexcept { return nu_; }
 
   void observe(const row_view& row, double* t) const noexcept {
+    if (t[0] == 0.0) {
+      observe_first(row, t);
+      return;
+    }
     const double n = t[0] + 1.0;
     double* s = scatter(t);
     for (index_t i = 0; i < d(); ++i) {
@@ -84,7 +88,7 @@ class normal_inverse_wishart_model {
     return true;
   }
 
-  void merge(double* t, const double* s) const noexcept {
+  void merge(double* t, const double* s) const {
     if (s[0] == 0.0) return;
     if (t[0] == 0.0) {
       std::copy_n(s, width(), t);
@@ -98,7 +102,7 @@ class normal_inverse_wishart_model {
     t[0] = n;
   }
 
-  void remove(double* t, const double* s) const noexcept {
+  void remove(double* t, const double* s) const {
     if (s[0] == 0.0) return;
     const double left = t[0] - s[0];
     if (left < 0.5) {
@@ -134,7 +138,9 @@ class normal_inverse_wishart_model {
   /// log(1 + growth) count, and where numbers leave the range, one by one.
   void log_marginals(const double* t, index_t count, double* out) const {
     constexpr double most_rows = 1e4;
-    if (nu_ <= most_rows) {
+    if (nu_ <= most_rows && single_rows(t, count)) {
+      log_marginals_of_rows(t, count, out);
+    } else if (nu_ <= most_rows) {
       log_marginals_eight(t, count, out);
     } else {
       std::fill_n(out, count, std::numeric_limits<double>::infinity());
@@ -354,6 +360,34 @@ class normal_inverse_wishart_model {
     }
   };
 
+  [[nodiscard]] bool single_rows(const double* t, index_t count) const noexcept {
+    for (index_t i = 0; i < count; ++i) {
+      if (t[i * width()] != 1.0) return false;
+    }
+    return true;
+  }
+
+  /// As the next, to the bit, of clusters without a scatter.
+  void log_marginals_of_rows(const double* t, index_t count, double* out) const {
+    constexpr index_t w = lanes::count;
+    small_buffer space(d() * w);
+    double* y = space.data();
+    double values[w];
+    for (index_t l = 0; l < w; ++l) {
+      const double* own = t + std::min(l, count - 1) * width();
+      for (index_t i = 0; i < d(); ++i) y[i * w + l] = from_prior(own, i);
+    }
+    solve_lower_eight(factor_.data(), y, d());
+    lanes square = lanes::all(0.0);
+    for (index_t i = 0; i < d(); ++i) {
+      square = square + lanes::load(y + i * w) * lanes::load(y + i * w);
+    }
+    const lanes weight = lanes::all(kappa_) / (lanes::all(1.0) + kappa_);
+    (log(weight * square + 1.0) * (nu_ + 1.0) * 0.5).store(values);
+    const double term = size_term(1.0);
+    for (index_t i = 0; i < count; ++i) out[i] = term - values[i];
+  }
+
   void log_marginals_eight(const double* t, index_t count, double* out) const {
     constexpr index_t w = lanes::count;
     small_buffer space((triangle(d()) + 3 * d()) * w);
@@ -483,10 +517,18 @@ class normal_inverse_wishart_model {
     return (t[1 + i] - s[1 + i]) + (low(t)[i] - low(s)[i]);
   }
 
-  void add_between(double* t, const double* s, double weight) const noexcept {
+  void observe_first(const row_view& row, double* t) const noexcept {
+    std::fill_n(t, width(), 0.0);
+    t[0] = 1.0;
+    for (index_t i = 0; i < d(); ++i) t[1 + i] = row.value(i);
+  }
+
+  void add_between(double* t, const double* s, double weight) const {
+    small_buffer apart(d());
     double* e = scatter(t);
     for (index_t i = 0; i < d(); ++i) {
-      for (index_t k = 0; k <= i; ++k) *e++ += offset(t, s, i) * offset(t, s, k) * weight;
+      const double own = apart.data()[i] = offset(t, s, i);
+      for (index_t k = 0; k <= i; ++k) *e++ += own * apart.data()[k] * weight;
     }
   }
 

@@ -41,6 +41,21 @@ class store_or {
     }
   }
 
+  [[nodiscard]] bool lends_rows() const {
+    return fast_ ? detail::lends_rows(*fast_) : detail::lends_rows(*plain_);
+  }
+  [[nodiscard]] store_or some(const std::vector<index_t>& slots) const {
+    store_or made;
+    if (fast_) {
+      if constexpr (has<lends_rows_t, Fast>) made.fast_ = std::make_unique<Fast>(fast_->some(slots));
+    } else {
+      if constexpr (has<lends_rows_t, Plain>) {
+        made.plain_ = std::make_unique<Plain>(plain_->some(slots));
+      }
+    }
+    return made;
+  }
+
   [[nodiscard]] index_t slots() const noexcept { return fast_ ? fast_->slots() : plain_->slots(); }
   void load(query& q, index_t slot) const {
     fast_ ? fast_->load(q.fast, slot) : plain_->load(q.plain, slot);
@@ -91,6 +106,8 @@ class store_or {
   void keep(const std::vector<index_t>& kept) { fast_ ? fast_->keep(kept) : plain_->keep(kept); }
 
  private:
+  store_or() = default;
+
   std::unique_ptr<Fast> fast_;
   std::unique_ptr<Plain> plain_;  ///< where there is no fast one
 };

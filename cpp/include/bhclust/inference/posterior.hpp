@@ -336,16 +336,21 @@ class descent {
   std::vector<way> above_;
 };
 
-/// Writes the log marginal likelihood of every node that it is shown.
+/// Writes the log marginal likelihood of every node that it is shown. Rows have batches of their
+/// own, as models may have less to do for them.
 template <class Model>
 class marginal_visitor {
  public:
-  marginal_visitor(const Model& model, std::vector<double>& out) : batch_(model), out_(&out) {}
+  marginal_visitor(const Model& model, index_t leaves, std::vector<double>& out)
+      : rows_(model), merges_(model), leaves_(leaves), out_(&out) {}
 
   void operator()(const node_statistics& node, const node_statistics&, const node_statistics&) {
-    batch_.add(node.node, node.own, give());
+    (node.node < leaves_ ? rows_ : merges_).add(node.node, node.own, give());
   }
-  void finish() { batch_.flush(give()); }
+  void finish() {
+    rows_.flush(give());
+    merges_.flush(give());
+  }
 
  private:
   [[nodiscard]] auto give() const {
@@ -354,7 +359,8 @@ class marginal_visitor {
     };
   }
 
-  marginal_batch<Model> batch_;
+  marginal_batch<Model> rows_, merges_;
+  index_t leaves_;
   std::vector<double>* out_;
 };
 
@@ -414,7 +420,8 @@ template <class Family>
   detail::thread_team team(options.n_threads);
   detail::make_room(t, p, team);
   auto visitors = detail::walk_statistics<1>(
-      t, X, model, team, progress, [&] { return detail::marginal_visitor(model, p.log_marginal); });
+      t, X, model, team, progress,
+      [&] { return detail::marginal_visitor(model, t.leaves(), p.log_marginal); });
   for (auto& visitor : visitors) visitor.finish();
   p.rows = detail::rows_of_nodes(t, X);
   detail::climb_and_descend(t, p, team);
