@@ -14,7 +14,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -69,6 +72,7 @@ class normal_inverse_wishart_kernel {
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
     constexpr double farthest_row = 1e12;
     constexpr double farthest_prior = 1e30;
+    if (all_within(model, X, farthest_row)) return true;
     const auto middle = middle_of(X);
     std::vector<double> x(middle.size());
     const auto distance = [&] {
@@ -191,23 +195,10 @@ class normal_inverse_wishart_kernel {
   }
 
   [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
-    const double* mean = q.mean.data();
-    const double* pull = q.pull.data();
     lanes square = lanes::all(0.0);  // |u|², u = R (y - ȳ)
     lanes across = lanes::all(0.0);  // u · v
-    if (q.n == 1.0) {
-      for (index_t k = 0; k < d(); ++k) {
-        const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
-        across = across + apart * pull[k];
-        square = square + apart * apart;
-      }
-    } else {
-      for (index_t k = 0; k < d(); ++k) {
-        const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
-        across = across + apart * pull[k];
-        apart.store(scratch + k * lanes::count);
-      }
-      square = square_after(q.factor.data(), scratch);
+    if (!forms_of_few(q, block, square, across, std::make_index_sequence<most_in_registers>{})) {
+      forms(q, block, scratch, square, across);
     }
     return row_gains(q, square, across) - lanes::load(block + d() * lanes::count);
   }
@@ -327,6 +318,26 @@ class normal_inverse_wishart_kernel {
   /// More than the relative error of a gain's terms.
   static constexpr double rounding = 1e-14;
 
+  /// Whether all rows and the prior mean are within so many squared units of each other by what the
+  /// ranges of columns say: where they are, none need be looked at.
+  [[nodiscard]] static bool all_within(const Model& model, const table_view& X, double square) {
+    std::vector<double> low = model.mean();
+    std::vector<double> high = low;
+    pacer pace;
+    for (index_t i = 0; i < X.rows(); ++i) {
+      pace(X.columns());
+      const row_view row = X.row(i);
+      for (index_t j = 0; j < X.columns(); ++j) {
+        const auto at = static_cast<std::size_t>(j);
+        const double x = row.value(j);
+        if (!(x <= high[at])) high[at] = x;
+        if (!(x >= low[at])) low[at] = x;
+      }
+    }
+    for (std::size_t j = 0; j < low.size(); ++j) high[j] -= low[j];
+    return model.most_white_square(high.data()) < square;
+  }
+
   [[nodiscard]] index_t d() const noexcept { return model_.d(); }
   /// Sweeps pass over dead slots too, so that a cluster meets itself and its parts: more than all.
   [[nodiscard]] double largest() const noexcept {
@@ -354,6 +365,70 @@ class normal_inverse_wishart_kernel {
     q.lower = q.factor;
     invert_lower(q.factor.data(), d());
     return log_det;
+  }
+
+  void forms(const query& q, const double* block, double* scratch, lanes& square,
+             lanes& across) const noexcept {
+    const double* mean = q.mean.data();
+    const double* pull = q.pull.data();
+    for (index_t k = 0; k < d(); ++k) {
+      const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
+      across = across + apart * pull[k];
+      if (q.n == 1.0) {
+        square = square + apart * apart;
+      } else {
+        apart.store(scratch + k * lanes::count);
+      }
+    }
+    if (q.n != 1.0) square = square_after(q.factor.data(), scratch);
+  }
+
+  static constexpr std::size_t most_in_registers = 8;
+
+  /// The same, to the bit, of so few columns that all is in registers; false of more.
+  template <std::size_t... I>
+  [[nodiscard]] bool forms_of_few(const query& q, const double* block, lanes& square,
+                                  lanes& across, std::index_sequence<I...>) const noexcept {
+    const auto columns = static_cast<std::size_t>(d());
+    return ((columns == I + 1 &&
+             forms_of(q, block, square, across, std::make_index_sequence<I + 1>{})) ||
+            ...);
+  }
+  template <std::size_t... I>
+  static bool forms_of(const query& q, const double* block, lanes& square, lanes& across,
+                       std::index_sequence<I...>) noexcept {
+    const double* mean = q.mean.data();
+    const double* pull = q.pull.data();
+    const double* factor = q.n == 1.0 ? nullptr : q.factor.data();
+    for (std::size_t c = 0; c < lanes::chunks; ++c) {
+      const chunk apart[] = {chunk_of(block + I * lanes::count, c) - mean[I]...};
+      chunk sum{};
+      ((sum = sum + apart[I] * pull[I]), ...);
+      across.part[c] = sum;
+      chunk squares{};
+      if (factor == nullptr) {
+        ((squares = squares + apart[I] * apart[I]), ...);
+      } else {
+        ((squares = squares + square_of(row_times(factor + triangle(static_cast<index_t>(I)), apart,
+                                                  std::make_index_sequence<I + 1>{}))),
+         ...);
+      }
+      square.part[c] = squares;
+    }
+    return true;
+  }
+  template <std::size_t... K>
+  [[nodiscard]] static chunk row_times(const double* row, const chunk* x,
+                                       std::index_sequence<K...>) noexcept {
+    chunk sum{};
+    ((sum = sum + x[K] * row[K]), ...);
+    return sum;
+  }
+  [[nodiscard]] static chunk square_of(const chunk& x) noexcept { return x * x; }
+  [[nodiscard]] static chunk chunk_of(const double* eight, std::size_t c) noexcept {
+    chunk part;
+    std::memcpy(&part, eight + c * (sizeof(chunk) / sizeof(double)), sizeof(part));
+    return part;
   }
 
   /// |R x|² for eight x, field by field. Rows of R are taken in pairs, which halves the loads.

@@ -286,6 +286,19 @@ class normal_inverse_wishart_model {
     solve_lower(factor_.data(), y, d());
   }
 
+  /// At least |y|² for any offset whose coordinates are at most so large, y in units of the prior;
+  /// `most` is overwritten.
+  [[nodiscard]] double most_white_square(double* most) const noexcept {
+    double square = 0.0;
+    for (index_t i = 0; i < d(); ++i) {
+      const double* row = factor_.data() + triangle(i);
+      for (index_t k = 0; k < i; ++k) most[i] += std::fabs(row[k]) * most[k];
+      most[i] /= row[i];
+      square += most[i] * most[i];
+    }
+    return square;
+  }
+
   /// y ← the cluster's mean - from, in units of the prior.
   void white_mean(const double* t, const double* from, double* y) const noexcept {
     for (index_t i = 0; i < d(); ++i) y[i] = (t[1 + i] - from[i]) + low(t)[i];
