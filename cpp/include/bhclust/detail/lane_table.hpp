@@ -24,6 +24,15 @@ class lane_table_of {
     return values_.data() + b * lanes::count * fields_;
   }
 
+  /// So many records of zeros, to be written block by block.
+  void assign_blocks(index_t n) {
+    size_ = n;
+    values_.assign(static_cast<std::size_t>((n + 7) / 8 * 8 * fields_), Real{});
+  }
+  [[nodiscard]] Real* block(index_t b) noexcept {
+    return values_.data() + b * lanes::count * fields_;
+  }
+
   void reserve(index_t n) { values_.reserve(static_cast<std::size_t>((n + 7) / 8 * 8 * fields_)); }
 
   void append(const Real* record) {

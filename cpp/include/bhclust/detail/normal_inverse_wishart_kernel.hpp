@@ -96,16 +96,21 @@ class normal_inverse_wishart_kernel {
     return (triangle(d()) + 6 * d()) * lanes::count;
   }
 
-  void encode(const row_view& row, double* y) const {
-    double square = 0.0;
-    for (index_t j = 0; j < d(); ++j) y[j] = row.value(j);
-    model_.whiten_offset(y, middle_.data(), y);
+  /// `block` has the rows' cells, field by field.
+  void encode_eight(double* block) const noexcept {
+    constexpr index_t w = lanes::count;
     for (index_t j = 0; j < d(); ++j) {
-      const double z = y[j] - prior_mean_[static_cast<std::size_t>(j)];
-      square += z * z;
+      const double from = middle_[static_cast<std::size_t>(j)];
+      (lanes::load(block + j * w) - from).store(block + j * w);
     }
-    y[d()] =
-        size_term_[1] - 0.5 * (model_.nu() + 1.0) * std::log1p(model_.mean_weight(1.0) * square);
+    model_.whiten_eight_offsets(block);
+    lanes square = lanes::all(0.0);
+    for (index_t j = 0; j < d(); ++j) {
+      const lanes z = lanes::load(block + j * w) - prior_mean_[static_cast<std::size_t>(j)];
+      square = square + z * z;
+    }
+    const lanes growth = log1p(square * model_.mean_weight(1.0));
+    (lanes::all(size_term_[1]) - growth * (0.5 * (model_.nu() + 1.0))).store(block + d() * w);
   }
 
   void lift(const double* row, double* cluster) const noexcept {
@@ -178,20 +183,17 @@ class normal_inverse_wishart_kernel {
     q.log_p = cluster[1];
     q.mean.assign(mean(cluster), mean(cluster) + d());
     q.scatter.assign(scatter(cluster), scatter(cluster) + triangle(d()));
-    q.from_prior = q.mean;
-    for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] -= prior_mean_[i];
-    q.pull = q.from_prior;
-    double log_det = 0.0;
-    if (q.n > 1.0) log_det = load_factor(q);
-    if (q.n == 1.0) q.from_prior_white = q.from_prior;
-    q.distance = dot(q.from_prior_white.data(), q.from_prior_white.data(), d());
-    const double n = q.n + 1.0;
-    q.half = 0.5 * (model_.nu() + n);
-    q.base = size_term(n) - q.log_p - q.half * log_det;
-    q.one = 1.0 / n;
-    q.alpha = q.n * q.one;
-    q.beta = model_.mean_weight(n);
-    q.alpha_beta = q.alpha * q.beta;
+    load_mean(q);
+    finish_load(q, q.n > 1.0 ? load_factor(q) : 0.0);
+  }
+
+  void load_row(query& q, const double* row) const {
+    q.n = 1.0;
+    q.log_p = row[d()];
+    q.mean.assign(row, row + d());
+    q.scatter.assign(static_cast<std::size_t>(triangle(d())), 0.0);
+    load_mean(q);
+    finish_load(q, 0.0);
   }
 
   [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
@@ -351,6 +353,25 @@ class normal_inverse_wishart_kernel {
   [[nodiscard]] double* scatter(double* cluster) const noexcept { return cluster + 2 + d(); }
   [[nodiscard]] const double* scatter(const double* cluster) const noexcept {
     return cluster + 2 + d();
+  }
+
+  void load_mean(query& q) const {
+    q.from_prior.resize(q.mean.size());
+    for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] = q.mean[i] - prior_mean_[i];
+    q.pull.assign(q.from_prior.begin(), q.from_prior.end());
+    q.from_prior_white.assign(q.from_prior.begin(), q.from_prior.end());
+  }
+
+  /// Given log |I + A|.
+  void finish_load(query& q, double log_det) const {
+    q.distance = dot(q.from_prior_white.data(), q.from_prior_white.data(), d());
+    const double n = q.n + 1.0;
+    q.half = 0.5 * (model_.nu() + n);
+    q.base = size_term(n) - q.log_p - q.half * log_det;
+    q.one = 1.0 / n;
+    q.alpha = q.n * q.one;
+    q.beta = model_.mean_weight(n);
+    q.alpha_beta = q.alpha * q.beta;
   }
 
   /// R and what follows from it; returns log |I + A|.

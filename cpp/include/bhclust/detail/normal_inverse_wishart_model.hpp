@@ -299,6 +299,9 @@ class normal_inverse_wishart_model {
     return square;
   }
 
+  /// Eight offsets, field by field, in units of the prior, in place.
+  void whiten_eight_offsets(double* y) const noexcept { solve_lower_eight(factor_.data(), y, d()); }
+
   /// y ← the cluster's mean - from, in units of the prior.
   void white_mean(const double* t, const double* from, double* y) const noexcept {
     for (index_t i = 0; i < d(); ++i) y[i] = (t[1 + i] - from[i]) + low(t)[i];
