@@ -57,14 +57,11 @@ class normal_inverse_wishart_kernel {
 
   /// For clusters of at most so many rows, which lie where those of X do.
   normal_inverse_wishart_kernel(const Model& model, const table_view& X, index_t most)
-      : model_(model), middle_(middle_of(X)), prior_mean_(middle_.size()) {
+      : model_(model),
+        middle_(middle_of(X)),
+        prior_mean_(middle_.size()),
+        size_term_(model.size_terms(most + 1)) {
     model_.whiten_offset(model_.mean().data(), middle_.data(), prior_mean_.data());
-    size_term_.reserve(static_cast<std::size_t>(most + 2));
-    pacer pace;
-    for (index_t n = 0; n <= most + 1; ++n) {
-      size_term_.push_back(model_.size_term(static_cast<double>(n)));
-      pace(64 * d());
-    }
   }
 
   /// Beyond a million units of the prior from the middle, the digits of y no longer tell neighbours
@@ -323,21 +320,8 @@ class normal_inverse_wishart_kernel {
   /// Whether all rows and the prior mean are within so many squared units of each other by what the
   /// ranges of columns say: where they are, none need be looked at.
   [[nodiscard]] static bool all_within(const Model& model, const table_view& X, double square) {
-    std::vector<double> low = model.mean();
-    std::vector<double> high = low;
-    pacer pace;
-    for (index_t i = 0; i < X.rows(); ++i) {
-      pace(X.columns());
-      const row_view row = X.row(i);
-      for (index_t j = 0; j < X.columns(); ++j) {
-        const auto at = static_cast<std::size_t>(j);
-        const double x = row.value(j);
-        if (!(x <= high[at])) high[at] = x;
-        if (!(x >= low[at])) low[at] = x;
-      }
-    }
-    for (std::size_t j = 0; j < low.size(); ++j) high[j] -= low[j];
-    return model.most_white_square(high.data()) < square;
+    auto reach = reaches_of(X, model.mean());
+    return model.most_white_square(reach.data()) < square;
   }
 
   [[nodiscard]] index_t d() const noexcept { return model_.d(); }

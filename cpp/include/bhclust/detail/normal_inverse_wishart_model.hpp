@@ -6,6 +6,8 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/eight_eliminations.hpp>
+#include <bhclust/detail/lane_functions.hpp>
+#include <bhclust/detail/lane_gamma.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_wishart_kernel.hpp>
@@ -153,10 +155,7 @@ class normal_inverse_wishart_model {
   /// Terms of sizes that most clusters have.
   void prepare(index_t rows) {
     constexpr index_t largest = 1024;
-    size_terms_.clear();
-    for (index_t n = 0; n <= std::min(rows, largest); ++n) {
-      size_terms_.push_back(size_term(static_cast<double>(n), d(), nu_, log_det_psi_));
-    }
+    size_terms_ = size_terms(std::min(rows, largest));
   }
 
   /// Fields: mean (d), kappa, nu, psi (d × d, the entries taken as independent).
@@ -266,6 +265,21 @@ class normal_inverse_wishart_model {
     const auto known = static_cast<double>(size_terms_.size());
     if (n < known) return size_terms_[static_cast<std::size_t>(n)];
     return size_term(n, d(), nu_, log_det_psi_);
+  }
+
+  /// The same of 0, 1, …, most rows.
+  [[nodiscard]] std::vector<double> size_terms(index_t most) const {
+    constexpr index_t large = 32;
+    const bool in_range = static_cast<double>(most) < 1e290 * kappa_;
+    const index_t first = in_range ? std::max(large, d()) : most + 1;
+    const auto dim = static_cast<double>(d());
+    return table_of_sizes(
+        most, first, 64 * d(), [&](double n) { return size_term(n, d(), nu_, log_det_psi_); },
+        [&](const lanes& n) {
+          return log_multigamma_ratio(0.5 * nu_, n * 0.5, d()) -
+                 n * (0.5 * (dim * ln_pi + log_det_psi_)) -
+                 log1p(n / lanes::all(kappa_)) * (0.5 * dim);
+        });
   }
 
   /// κn / (κ + n): what the mean's distance from the prior's weighs.
