@@ -102,8 +102,7 @@ class tree_builder {
 
   /// Gives all merges so far costs, one each.
   void set_costs(std::vector<double> costs, cost_kind kind) {
-    require(static_cast<index_t>(costs.size()) == grown_.merges(),
-            "each merge needs one cost");
+    require(static_cast<index_t>(costs.size()) == grown_.merges(), "each merge needs one cost");
     grown_.cost_ = std::move(costs);
     grown_.costs_ = kind;
   }

@@ -46,11 +46,7 @@ class bayes_kmeans {
  public:
   bayes_kmeans(const Model& model, const table_view& X, const bayes_kmeans_options& options,
                thread_team& team, progress_meter& progress)
-      : model_(model),
-        X_(X),
-        options_(options),
-        team_(team),
-        progress_(progress) {}
+      : model_(model), X_(X), options_(options), team_(team), progress_(progress) {}
 
   /// This or the next, once.
   [[nodiscard]] std::vector<index_t> groups(const std::vector<index_t>& seeds, index_t most) {

@@ -32,8 +32,10 @@ namespace bhclust::detail {
 ///     void merge(const double* a, const double* b, double* made) const     // cluster records
 ///     void absorb(double* cluster, const double* b) const     // optional, with the next: merge in
 ///     void finish(double* cluster) const                      // place, but for what finish makes
-///     Kernel(const Model&, const table_view&, index_t most)   // optional, with the next two, for
-///     static double group_mean(const Model&, const double* t, double* mean)   // groups; its rows,
+///     void absorb_row(double* cluster, const double* row) const   // optional: as of the lifted
+///     row Kernel(const Model&, const table_view&, index_t most)   // optional, with the next two,
+///     for static double group_mean(const Model&, const double* t, double* mean)   // groups; its
+///     rows,
 ///                                                             // 0: the group is not taken
 ///     void encode_group(const Model&, const double* t, double* cluster) const
 ///     struct query
@@ -47,6 +49,8 @@ template <class Kernel>
 using aim_t = decltype(&Kernel::aim);
 template <class Kernel>
 using absorb_t = decltype(&Kernel::absorb);
+template <class Kernel>
+using absorb_row_t = decltype(&Kernel::absorb_row);
 template <class Kernel>
 using encode_eight_t = decltype(&Kernel::encode_eight);
 template <class Kernel>
@@ -164,10 +168,7 @@ class lane_store {
       if (others.empty()) return a;
       small_buffer made(clusters_.fields()), other(clusters_.fields());
       copy_cluster(a, made.data());
-      for (const index_t b : others) {
-        copy_cluster(b, other.data());
-        kernel_->absorb(made.data(), other.data());
-      }
+      for (const index_t b : others) absorb(made.data(), b, other.data());
       kernel_->finish(made.data());
       clusters_.append(made.data());
       return slots() - 1;
@@ -230,6 +231,19 @@ class lane_store {
       }
     }
     return std::make_shared<const Kernel>(model, X);
+  }
+
+  /// `record` is work space.
+  void absorb(double* made, index_t slot, double* record) const {
+    if constexpr (has<absorb_row_t, Kernel>) {
+      if (slot < rows_.size()) {
+        rows_.copy(slot, record);
+        kernel_->absorb_row(made, record);
+        return;
+      }
+    }
+    copy_cluster(slot, record);
+    kernel_->absorb(made, record);
   }
 
   void add_rows(const table_view& X) {

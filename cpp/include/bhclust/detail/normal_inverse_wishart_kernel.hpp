@@ -162,6 +162,21 @@ class normal_inverse_wishart_kernel {
     a[0] = n;
   }
 
+  void absorb_row(double* a, const double* y) const {
+    const double n = a[0] + 1.0;
+    const double share = 1.0 / n;
+    const double weight = a[0] * share;
+    small_buffer apart(d());
+    double* e = scatter(a);
+    for (index_t i = 0; i < d(); ++i) {
+      const double step = apart.data()[i] = y[i] - mean(a)[i];
+      const double own = weight * step;
+      mean(a)[i] += share * step;
+      for (index_t k = 0; k <= i; ++k) *e++ += own * apart.data()[k];
+    }
+    a[0] = n;
+  }
+
   /// log p.
   void finish(double* cluster) const {
     const double n = cluster[0];
@@ -392,8 +407,8 @@ class normal_inverse_wishart_kernel {
 
   /// The same, to the bit, of so few columns that all is in registers; false of more.
   template <std::size_t... I>
-  [[nodiscard]] bool forms_of_few(const query& q, const double* block, lanes& square,
-                                  lanes& across, std::index_sequence<I...>) const noexcept {
+  [[nodiscard]] bool forms_of_few(const query& q, const double* block, lanes& square, lanes& across,
+                                  std::index_sequence<I...>) const noexcept {
     const auto columns = static_cast<std::size_t>(d());
     return ((columns == I + 1 &&
              forms_of(q, block, square, across, std::make_index_sequence<I + 1>{})) ||

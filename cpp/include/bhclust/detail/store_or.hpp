@@ -47,7 +47,8 @@ class store_or {
   [[nodiscard]] store_or some(const std::vector<index_t>& slots) const {
     store_or made;
     if (fast_) {
-      if constexpr (has<lends_rows_t, Fast>) made.fast_ = std::make_unique<Fast>(fast_->some(slots));
+      if constexpr (has<lends_rows_t, Fast>)
+        made.fast_ = std::make_unique<Fast>(fast_->some(slots));
     } else {
       if constexpr (has<lends_rows_t, Plain>) {
         made.plain_ = std::make_unique<Plain>(plain_->some(slots));
