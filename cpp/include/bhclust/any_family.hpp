@@ -81,8 +81,8 @@ class erased_store_of final : public erased_store {
   [[nodiscard]] bool lends_rows() const override { return detail::lends_rows(store_); }
   [[nodiscard]] std::unique_ptr<erased_store> some(
       const std::vector<index_t>& slots) const override {
-    if constexpr (has<lends_rows_t, Store>) {
-      return std::make_unique<erased_store_of>([&] { return store_.some(slots); });
+    if constexpr (may_lend_rows<Store>) {
+      return std::make_unique<erased_store_of>([&] { return Store(store_, slots); });
     } else {
       static_cast<void>(slots);
       return nullptr;
@@ -369,6 +369,9 @@ class any_model::store {
   store(const store& whole, const any_model& model, const table_view& some)
       : store_(model.model_->make_store_alike(Score::kind, *whole.store_, some)) {}
 
+  store(const store& whole, const std::vector<index_t>& slots)
+      : store_(whole.store_->some(slots)) {}
+
   [[nodiscard]] index_t slots() const { return store_->slots(); }
   void load(query& q, index_t slot) const {
     if (!q.held) q.held = store_->make_query();
@@ -378,9 +381,6 @@ class any_model::store {
     store_->row(*q.held, begin, end, out);
   }
   [[nodiscard]] bool lends_rows() const { return store_->lends_rows(); }
-  [[nodiscard]] store some(const std::vector<index_t>& slots) const {
-    return store(store_->some(slots));
-  }
   [[nodiscard]] bool queries_last() const { return store_->queries_last(); }
   void prepare_searches() { store_->prepare_searches(); }
   [[nodiscard]] bool searches() const { return store_->searches(); }

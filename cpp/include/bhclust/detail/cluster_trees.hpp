@@ -131,8 +131,8 @@ class cluster_trees {
 
   /// Of some rows alone.
   [[nodiscard]] store_type store_of(const std::vector<index_t>& rows, workspace& space) const {
-    if constexpr (has<lends_rows_t, store_type>) {
-      if (has_rows_) return whole_.some(rows);
+    if constexpr (may_lend_rows<store_type>) {
+      if (has_rows_) return store_type(whole_, rows);
     }
     space.gathered.assign(rows);
     return make_store_alike<evidence_score>(whole_, model_, space.gathered.view());

@@ -83,16 +83,13 @@ class lane_store {
     }
   }
 
-  [[nodiscard]] static bool lends_rows() noexcept { return true; }
-  [[nodiscard]] lane_store some(const std::vector<index_t>& slots) const {
-    lane_store made(kernel_);
-    const bool are_groups = rows_.size() == 0;
-    const lane_table& from = are_groups ? clusters_ : rows_;
-    lane_table& to = are_groups ? made.clusters_ : made.rows_;
-    to.reserve(static_cast<index_t>(slots.size()));
-    for (const index_t slot : slots) to.append_from(from, slot);
-    return made;
+  lane_store(const lane_store& whole, const std::vector<index_t>& slots)
+      : lane_store(whole.kernel_) {
+    rows_.reserve(static_cast<index_t>(slots.size()));
+    for (const index_t slot : slots) rows_.append_from(whole.rows_, slot);
   }
+  /// Groups have records of clusters.
+  [[nodiscard]] bool lends_rows() const noexcept { return rows_.size() > 0; }
 
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
     if (!X.grouped()) return Kernel::takes(model, X);
