@@ -286,12 +286,12 @@ void check_store(random_source& random, const Model& model, const table& X, Stor
 
 /// Rows that a store lends are those that would be made of the table anew, to the bit.
 template <class Store>
-void check_rows_lent(const Store& whole, const Store& alike, const std::vector<index_t>& rows) {
+void check_rows_lent(const Store& whole, const Store& alike, const std::vector<index_t>& taken) {
   if constexpr (detail::may_lend_rows<Store>) {
     if (!detail::lends_rows(whole)) return;
-    const Store lent(whole, rows);
+    const Store lent(whole, taken);
     REQUIRE(lent.slots() == alike.slots());
-    std::vector<double> gains(rows.size()), wanted(rows.size());
+    std::vector<double> gains(taken.size()), wanted(taken.size());
     typename Store::query own, other;
     for (index_t s = 0; s < lent.slots(); ++s) {
       lent.load(own, s);

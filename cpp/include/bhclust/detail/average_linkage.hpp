@@ -23,7 +23,7 @@ class average_linkage {
   void resize(index_t n) {
     n_ = n;
     stride_ = (n + lanes::count - 1) / lanes::count * lanes::count;
-    cost_.resize(at(n * stride_));
+    cost_.resize(std::max(cost_.size(), at(n * stride_)));
     for (index_t i = 0; i < n; ++i) row(i)[i] = infinite;
     gone_.assign(at(stride_), infinite);
     std::fill_n(gone_.begin(), n, 0.0);

@@ -200,10 +200,10 @@ class normal_inverse_wishart_kernel {
   }
 
   void load_row(query& q, const double* row) const {
+    if (q.n != 1.0) q.scatter.assign(static_cast<std::size_t>(triangle(d())), 0.0);
     q.n = 1.0;
     q.log_p = row[d()];
     q.mean.assign(row, row + d());
-    q.scatter.assign(static_cast<std::size_t>(triangle(d())), 0.0);
     load_mean(q);
     finish_load(q, 0.0);
   }
