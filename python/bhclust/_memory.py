@@ -53,6 +53,8 @@ class Shape:
     """Whether cells are missing."""
     weight: int = 0
     """Rows that groups stand for, all together."""
+    total: float = math.inf
+    """Sum of a sparse table's cells."""
 
     @property
     def copy(self) -> int:
@@ -66,7 +68,8 @@ def shape_of(table: Table) -> Shape:
     if table.is_grouped:
         return Shape(n, d, grouped=True, weight=table.total_weight)
     if table.is_sparse:
-        return Shape(n, d, stored=len(table.arrays[0]))
+        values = table.arrays[0]
+        return Shape(n, d, stored=len(values), total=float(np.sum(values)))
     with np.errstate(all="ignore"):
         missing = math.isnan(float(np.sum(table.arrays)))
     return Shape(n, d, missing=missing)
@@ -141,6 +144,12 @@ def _different(*values: NDArray[np.float64]) -> int:
     return int(np.unique(np.concatenate(values)).size)
 
 
+def _of_counts(by_column: NDArray[np.float64], of: Shape, longest: int, rows: int | None) -> int:
+    """Entries of functions of columns' sums: greedy BHC's end at twice what a column adds up to."""
+    most = _different(by_column) * longest
+    return most if rows is not None else int(min(most, 2 * of.total + 32 * of.d))
+
+
 def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
     """Bytes of functions of counts computed beforehand, as cpp's function_tables bounds them.
 
@@ -165,15 +174,16 @@ def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
                 a, b = given["a"], given["b"]
                 entries = _different(a, b, a + b) * of_sums
             case "MultinomialDirichlet":
-                entries = (_different(given["concentration"]) + 1) * of_sums
+                entries = _of_counts(given["concentration"], of, of_sums, rows) + of_sums
             case "CategoricalDirichlet":
                 a = given["concentration"]
                 entries = _different(a, a * given["levels"]) * of_rows
             case "PoissonGamma":
-                entries = _different(given["shape"]) * of_sums + of_rows * (
-                    _different(given["rate"])
-                    + len(np.unique(np.column_stack([given["shape"], given["rate"]]), axis=0))
-                )
+                entries = _of_counts(given["shape"], of, of_sums, rows)
+                if rows is not None or not _has_few_counts(of):
+                    pairs = np.column_stack([given["shape"], given["rate"]])
+                    entries += of_rows * _different(given["rate"])
+                    entries += of_rows * len(np.unique(pairs, axis=0))
             case "VonMisesFisher":
                 entries = 1 << 16 if rows is None else 0
             case _:
@@ -182,16 +192,27 @@ def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
     return total
 
 
+def _has_few_counts(shape: Shape) -> bool:
+    """Whether cpp's sparse_poisson_store takes the table, which tabulates no rates."""
+    cells = shape.n * shape.d
+    return (
+        shape.stored is not None and min(shape.n // 4, shape.d) >= 64 and 8 * shape.stored <= cells
+    )
+
+
 def _width(family: Family, shape: Shape) -> int:
     """Numbers that the statistics of a cluster are."""
     return sum(part._width(of.d) for part, of in _parts(family, shape))
 
 
 def _terms_of_sizes(family: Family, shape: Shape) -> int:
-    """Bytes of the terms of every size that Gaussian kernels tabulate for groups."""
+    """Bytes of the terms of the sizes of groups that greedy BHC tabulates, and Gaussian kernels."""
+    known = max(shape.n**2 // 4, 4096) if shape.n < 4096 else MOST_SIZES
+    total = 9 * min(shape.weight, known)
     if shape.weight > min(shape.n * (shape.n + 1), MOST_SIZES):
-        return 0
-    return sum(9 * shape.weight for part, _ in _parts(family, shape) if part.name in OF_SIZES)
+        return total
+    kernels = sum(part.name in OF_SIZES for part, _ in _parts(family, shape))
+    return total + 9 * shape.weight * kernels
 
 
 def _of_columns(shape: Shape) -> int:
@@ -201,7 +222,7 @@ def _of_columns(shape: Shape) -> int:
 
 def _bhc(family: Family, shape: Shape, **_: int) -> int:
     if shape.grouped:
-        return shape.n * (200 + 9 * _width(family, shape)) + _terms_of_sizes(family, shape)
+        return shape.n * (270 + 9 * _width(family, shape)) + _terms_of_sizes(family, shape)
     total = _tables(family, shape) + _of_columns(shape)
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
@@ -210,9 +231,9 @@ def _bhc(family: Family, shape: Shape, **_: int) -> int:
         if of.stored is None:
             total += math.ceil(of.n * of.d * (store.greedy + store.pair * of.d))
         elif part.name == "MultinomialDirichlet":
-            total += min(230 * of.stored, 100 * of.stored + 1700 * of.n)
+            total += min(230 * of.stored, 100 * of.stored + 1700 * of.n) + 1300 * of.d
         else:
-            wide = 6.5 if part.name == "BernoulliBeta" else 3.5
+            wide = 15.5 if part.name == "BernoulliBeta" else 3.5
             total += 40 * of.stored + math.ceil(wide * of.n * part._width(of.d))
     return total
 
@@ -223,9 +244,10 @@ def _rbhc(family: Family, shape: Shape, **_: int) -> int:
         return n * (220 + (28 if shape.grouped else 20) * shape.d)
     if shape.grouped:
         return n * (200 + 9 * width)
-    return n * 200 + sum(
+    cells = sum(
         n * part._width(of.d) * RELAXED.get(part.name, 24) for part, of in _parts(family, shape)
     )
+    return n * 200 + (cells if shape.stored is None else math.ceil(1.3 * cells))
 
 
 def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
@@ -235,7 +257,9 @@ def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
         pairs = 4 * part._width(of.d) if part.name == "NormalInverseWishart" else 0
-        total += math.ceil(of.n * (of.d * _store(part, of).kmeans + pairs))
+        is_sparse_bits = of.stored is not None and part.name == "BernoulliBeta"
+        cell = 68 if is_sparse_bits else _store(part, of).kmeans
+        total += math.ceil(of.n * (of.d * cell + pairs))
     return total
 
 
@@ -244,7 +268,7 @@ def _randomized(family: Family, shape: Shape, *, n_threads: int, **_: int) -> in
     threads = max(n_threads, 2)
     if shape.grouped:
         of_sizes = threads * _terms_of_sizes(family, shape)
-        return 300 * shape.n + 2 * threads * 8 * 2048 * width + of_sizes
+        return 370 * shape.n + 2 * threads * 8 * 2048 * width + of_sizes
     at_once = 8 * min(shape.n, 4096) * min(width, 4 * shape.d)
     of_threads = math.ceil((1.35 + 1.2 * (threads - 2)) * at_once)
     return 465 * shape.n + of_threads + _tables(family, shape) + threads * _of_columns(shape)
@@ -276,7 +300,8 @@ def _insert(family: Family, shape: Shape, *, n_new: int, **_: int) -> int:
     rows = shape.n + n_new
     cells = 8 * rows * shape.d
     if shape.stored is not None:
-        cells = math.ceil(16 * shape.stored * rows / shape.n) + 8 * rows
+        stored = math.ceil(16 * shape.stored * rows / shape.n)
+        cells = stored + 8 * rows + 2 * rows * _width(family, shape)
     return rows * (380 + 16 * _width(family, shape)) + cells + _tables(family, shape, rows)
 
 

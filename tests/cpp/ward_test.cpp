@@ -73,7 +73,7 @@ table make(shape kind, index_t n, index_t d, std::uint64_t seed = 1) {
 /// Every regime from the first merge to the last.
 std::vector<ward_plan> plans() {
   std::vector<ward_plan> all;
-  for (const index_t length : {1, 2, 4, 8}) {
+  for (const index_t length : {1, 2, 4, 6}) {
     for (const double flat : {0.0, 2.0}) all.push_back({length, 0.0, flat});
   }
   all.push_back({4, 0.2, 0.6});

@@ -48,7 +48,12 @@ CALLS = [
     ("bayes_kmeans_bhc", "NormalInverseGamma", "dense", 20000, 8),
     ("bayes_kmeans_bhc", "BernoulliBeta", "dense", 10000, 32),
     ("randomized_bhc", "NormalInverseGamma", "dense", 20000, 8),
-    ("randomized_bhc", "PoissonGamma", "sparse", 1500, 400),
+    ("randomized_bhc", "PoissonGamma", "sparse noise", 600, 3000),
+    ("bhc", "BernoulliBeta", "sparse noise", 1000, 600),
+    ("bhc", "MultinomialDirichlet", "sparse noise", 600, 3000),
+    ("rbhc", "BernoulliBeta", "sparse noise", 500, 400),
+    ("bayes_kmeans_bhc", "BernoulliBeta", "sparse noise", 1000, 600),
+    ("insert", "PoissonGamma", "sparse", 500, 400),
     ("bhc", "NormalInverseGamma", "groups", 1500, 16),
     ("bhc", "NormalKnownVariance", "heavy groups", 2100, 2),
     ("bhc", "NormalInverseWishart", "heavy groups", 2000, 3),
@@ -93,7 +98,7 @@ def test_every_algorithm_is_measured() -> None:
 def test_the_form_of_a_table_counts() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     X = sparse.random_array((50, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
-    assert shape_of(as_leaves(X)) == Shape(50, 40, stored=200)
+    assert shape_of(as_leaves(X)) == Shape(50, 40, stored=200, total=float(X.sum()))
     cells = np.ones((3, 2))
     assert shape_of(as_leaves(cells)) == Shape(3, 2)
     cells[1, 1] = np.nan
@@ -102,11 +107,14 @@ def test_the_form_of_a_table_counts() -> None:
     family = bhclust.MultinomialDirichlet()
     few, all_of_them = Shape(1000, 5000, stored=50_000), Shape(1000, 5000)
     told = [bytes_needed("bhc", family, shape) for shape in (few, all_of_them)]
-    assert 10 * told[0] < told[1]
+    assert 5 * told[0] < told[1]
     counts = np.arange(6.0).reshape(2, 3)
     one, each = (bhclust.GeometricBeta(a=a, b=2.0) for a in (1.0, [1.0, 1.5, 3.0]))
     told = [bytes_needed("bhc", family, shape_of(as_leaves(counts))) for family in (one, each)]
     assert told[0] < told[1]  # a table of functions for each of the columns
+    each = bhclust.PoissonGamma(shape=np.linspace(1.0, 2.0, 400), rate=1.0)
+    small, large = (Shape(1000, 400, stored=9000, total=total) for total in (1e4, 1e9))
+    assert 2 * bytes_needed("bhc", each, small) < bytes_needed("bhc", each, large)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ struct ward_neighbour {
 /// The least few of the neighbours offered, in order; each node once.
 class short_list {
  public:
-  static constexpr index_t longest = 8;
+  static constexpr index_t longest = 6;
 
   short_list() = default;
   /// Takes neighbours that cost less than `limit` only.

@@ -30,7 +30,7 @@ struct ward_plan {
   double flat_share;   ///< once searches look into a larger share of the panels, they look into all
 
   [[nodiscard]] static ward_plan automatic(index_t columns) noexcept {
-    const index_t length = columns <= 3 ? 2 : columns <= 16 ? 4 : 8;
+    const index_t length = columns <= 3 ? 2 : columns <= 16 ? 4 : 6;
     return {length, 0.01, 0.6};
   }
 };
