@@ -34,10 +34,9 @@ template <class Model>
   p.alpha = alpha;
   make_room(t, p, team);
   const auto ready = prepared(model, X.total_weight());
-  auto visitors = walk_statistics<1>(t, X, ready, team, progress, [&] {
+  static_cast<void>(walk_statistics<1>(t, X, ready, team, progress, [&] {
     return marginal_visitor(ready, t.leaves(), p.log_marginal);
-  });
-  for (auto& visitor : visitors) visitor.finish();
+  }));
   p.rows = rows_of_nodes(t, X);
   climb up(t, p);
   up.leaves(team);

@@ -348,8 +348,8 @@ class marginal_visitor {
     (node.node < leaves_ ? rows_ : merges_).add(node.node, node.own, give());
   }
   void finish() {
-    rows_.flush(give());
-    merges_.flush(give());
+    rows_.finish(give());
+    merges_.finish(give());
   }
 
  private:
@@ -419,10 +419,9 @@ template <class Family>
   p.alpha = options.alpha;
   detail::thread_team team(options.n_threads);
   detail::make_room(t, p, team);
-  auto visitors = detail::walk_statistics<1>(t, X, model, team, progress, [&] {
+  static_cast<void>(detail::walk_statistics<1>(t, X, model, team, progress, [&] {
     return detail::marginal_visitor(model, t.leaves(), p.log_marginal);
-  });
-  for (auto& visitor : visitors) visitor.finish();
+  }));
   p.rows = detail::rows_of_nodes(t, X);
   detail::climb_and_descend(t, p, team);
   for (const index_t root : t.roots())
