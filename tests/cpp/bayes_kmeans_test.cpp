@@ -18,6 +18,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 using namespace testkit;
@@ -307,6 +308,23 @@ TEST_CASE("Bayes K-means: trees of clusters by parts, every family") {
   auto options = seeded({0}, true);
   options.exact_rows = 4;
   CHECK(bayes_kmeans_bhc(same.view(), bhclust::NormalInverseGamma{}, options).merges() == 299);
+}
+
+TEST_CASE("Bayes K-means: trees of rows that a store lends are those of rows gathered") {
+  for_each_example(2, 60, 3, [](random_source&, const any_family& family, const table& X) {
+    const auto model = bhclust::bind(family, X.view());
+    const auto store =
+        bhclust::detail::make_store<bhclust::detail::evidence_score>(model, X.view());
+    bhclust::detail::thread_team team(1);
+    bhclust::detail::progress_meter progress({}, 1);
+    const auto grown = [&](bool lent) {
+      bhclust::detail::cluster_trees<std::decay_t<decltype(model)>> trees(
+          model, X.view(), 1.0, 8, 3, store, lent && bhclust::detail::lends_rows(store));
+      std::vector<index_t> roots;
+      return trees.run({iota(X.rows())}, roots, team, progress);
+    };
+    CHECK(grown(true).children() == grown(false).children());
+  });
 }
 
 TEST_CASE("average linkage: its clusters are those of merging the least average cost") {

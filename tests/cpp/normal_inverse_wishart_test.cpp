@@ -166,6 +166,26 @@ TEST_CASE("NormalInverseWishart: fast scores are the plain ones") {
   gaussian::check_store(NormalInverseWishart{{1.0, 2.0, -3.0}, 1.5, 7.0, psi}, t, 1e-9);
 }
 
+TEST_CASE("NormalInverseWishart: rows by themselves and among clusters have the same evidence") {
+  for (index_t d = 1; d <= 12; ++d) {
+    const table X = gaussian::mixture(9, d, 12);
+    const auto model = bhclust::bind(bhclust::NormalInverseWishart::from_data(X.view()), X.view());
+    const index_t width = model.width();
+    std::vector<double> rows(static_cast<std::size_t>(8 * width), 0.0);
+    for (index_t i = 0; i < 8; ++i) model.observe(X.view().row(i), rows.data() + i * width);
+    std::vector<double> mixed = rows;
+    model.observe(X.view().row(8), mixed.data() + 7 * width);
+    std::vector<double> alone(8), among(8);
+    model.log_marginals(rows.data(), 8, alone.data());
+    model.log_marginals(mixed.data(), 8, among.data());
+    for (std::size_t i = 0; i < 7; ++i) {
+      CHECK(alone[i] == among[i]);
+      CHECK(alone[i] ==
+            doctest::Approx(model.log_marginal(rows.data() + width * static_cast<index_t>(i))));
+    }
+  }
+}
+
 TEST_CASE("NormalInverseWishart: a prior mean far from the data") {
   for (const double mean : {1e8, 1e13, 1e40}) {
     const auto t = gaussian::mixture(30, 3, 52);

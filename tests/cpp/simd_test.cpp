@@ -1,6 +1,9 @@
 #include <bhclust/detail/lane_functions.hpp>
+#include <bhclust/detail/lane_gamma.hpp>
 #include <bhclust/detail/nibble_sums.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/special.hpp>
+#include <bhclust/types.hpp>
 
 #include <doctest/doctest.h>
 
@@ -113,6 +116,39 @@ TEST_CASE("lanes: log1p to small relative error") {
   const auto found = values(log1p(lanes::load(x.data())));
   for (std::size_t i = 0; i < x.size(); ++i) {
     CHECK(std::fabs(found[i] - std::log1p(x[i])) <= 4e-16 * std::log1p(x[i]));
+  }
+}
+
+TEST_CASE("lanes: ratios of gamma functions are the scalar ones") {
+  for (const double a : {1e-3, 0.7, 1.5, 2.999, 3.0, 4.2, 15.9, 16.1, 400.0, 1e6, 1e30}) {
+    for (const double first : {9.0, 9.5, 30.0, 1000.5, 4e6}) {
+      eight m{};
+      for (std::size_t i = 0; i < m.size(); ++i) m[i] = first + 0.5 * static_cast<double>(i);
+      const auto found = values(bhclust::detail::log_gamma_ratio(a, lanes::load(m.data())));
+      for (std::size_t i = 0; i < m.size(); ++i) {
+        const double wanted = bhclust::detail::log_gamma_ratio(a, m[i]);
+        CHECK(std::fabs(found[i] - wanted) <= 2e-15 * std::fabs(wanted) + 1e-14);
+      }
+      for (const bhclust::index_t d : {1, 2, 5, 18}) {
+        const double above = a + 0.5 * static_cast<double>(d - 1);
+        const auto many =
+            values(bhclust::detail::log_multigamma_ratio(above, lanes::load(m.data()), d));
+        for (std::size_t i = 0; i < m.size(); ++i) {
+          const double wanted = bhclust::detail::log_multigamma_ratio(above, m[i], d);
+          CHECK(std::fabs(many[i] - wanted) <= 2e-15 * std::fabs(wanted) + 1e-14 * 18.0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("lanes: tables of sizes") {
+  const auto one = [](double n) { return 2.0 * n; };
+  const auto many = [](const lanes& n) { return n * 2.0; };
+  for (const bhclust::index_t most : {0, 3, 4, 5, 11, 12, 13, 30}) {
+    const auto terms = bhclust::detail::table_of_sizes(most, 4, 1, one, many);
+    REQUIRE(terms.size() == static_cast<std::size_t>(most + 1));
+    for (std::size_t n = 0; n < terms.size(); ++n) CHECK(terms[n] == 2.0 * static_cast<double>(n));
   }
 }
 

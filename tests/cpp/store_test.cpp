@@ -284,13 +284,34 @@ void check_store(random_source& random, const Model& model, const table& X, Stor
   }
 }
 
+/// Rows that a store lends are those that would be made of the table anew, to the bit.
+template <class Store>
+void check_rows_lent(const Store& whole, const Store& alike, const std::vector<index_t>& taken) {
+  if constexpr (detail::may_lend_rows<Store>) {
+    if (!detail::lends_rows(whole)) return;
+    const Store lent(whole, taken);
+    REQUIRE(lent.slots() == alike.slots());
+    std::vector<double> gains(taken.size()), wanted(taken.size());
+    typename Store::query own, other;
+    for (index_t s = 0; s < lent.slots(); ++s) {
+      lent.load(own, s);
+      alike.load(other, s);
+      lent.row(own, 0, lent.slots(), gains.data());
+      alike.row(other, 0, alike.slots(), wanted.data());
+      CHECK(gains == wanted);
+    }
+  }
+}
+
 template <class Score, class Model>
 void check_stores(random_source& random, const Model& model, const table& X) {
   check_store<Score>(random, model, X, detail::make_store<Score>(model, X.view()));
   const auto whole = detail::make_store<Score>(model, X.view());
-  const table some = X.taken(some_of(random, X.rows(), 0.6));
-  check_store<Score>(random, model, some,
-                     detail::make_store_alike<Score>(whole, model, some.view()));
+  const auto taken = some_of(random, X.rows(), 0.6);
+  const table some = X.taken(taken);
+  const auto alike = [&] { return detail::make_store_alike<Score>(whole, model, some.view()); };
+  check_rows_lent(whole, alike(), taken);
+  check_store<Score>(random, model, some, alike());
   using plain = detail::cluster_store<typename Model::bare, Score>;
   check_store<Score>(random, model, X, plain(model.base(), X.view()));
 }

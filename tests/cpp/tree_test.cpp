@@ -95,6 +95,19 @@ TEST_CASE("tree: costs are dropped from a tree that has none") {
   CHECK(t.costs() == cost_kind::none);
 }
 
+TEST_CASE("tree: a forest goes on, with costs") {
+  tree_builder grown(from(4, {0, 1}));
+  grown.set_costs({-2.0}, cost_kind::log_d);
+  CHECK(grown.join(2, 4, 5.0) == 5);
+  const auto t = std::move(grown).finish();
+  CHECK(t.children() == std::vector<index_t>{0, 1, 2, 4});
+  CHECK(t.cost() == std::vector<double>{-2.0, 5.0});
+  CHECK(t.costs() == cost_kind::log_d);
+  CHECK(t.size(5) == 3);
+  tree_builder other(from(4, {0, 1}));
+  check_refused([&] { other.set_costs({1.0, 2.0}, cost_kind::log_d); }, {"one cost"});
+}
+
 TEST_CASE("tree: refusals") {
   check_refused([] { static_cast<void>(from(0, {})); }, {"a tree needs at least one leaf"});
   check_refused([] { static_cast<void>(from(-3, {})); }, {"a tree needs at least one leaf"});

@@ -37,6 +37,10 @@ class erased_store {
   [[nodiscard]] virtual index_t slots() const = 0;
   virtual void load(query& q, index_t slot) const = 0;
   virtual void row(const query& q, index_t begin, index_t end, double* out) const = 0;
+  [[nodiscard]] virtual bool lends_rows() const = 0;
+  /// Null where none are lent.
+  [[nodiscard]] virtual std::unique_ptr<erased_store> some(
+      const std::vector<index_t>& slots) const = 0;
   [[nodiscard]] virtual bool queries_last() const = 0;
   virtual void prepare_searches() = 0;
   [[nodiscard]] virtual bool searches() const = 0;
@@ -73,6 +77,16 @@ class erased_store_of final : public erased_store {
   }
   void row(const query& q, index_t begin, index_t end, double* out) const override {
     store_.row(static_cast<const held_query&>(q).held, begin, end, out);
+  }
+  [[nodiscard]] bool lends_rows() const override { return detail::lends_rows(store_); }
+  [[nodiscard]] std::unique_ptr<erased_store> some(
+      const std::vector<index_t>& slots) const override {
+    if constexpr (may_lend_rows<Store>) {
+      return std::make_unique<erased_store_of>([&] { return Store(store_, slots); });
+    } else {
+      static_cast<void>(slots);
+      return nullptr;
+    }
   }
   [[nodiscard]] bool queries_last() const override { return detail::queries_last(store_); }
   void prepare_searches() override { detail::prepare_searches(store_); }
@@ -355,6 +369,9 @@ class any_model::store {
   store(const store& whole, const any_model& model, const table_view& some)
       : store_(model.model_->make_store_alike(Score::kind, *whole.store_, some)) {}
 
+  store(const store& whole, const std::vector<index_t>& slots)
+      : store_(whole.store_->some(slots)) {}
+
   [[nodiscard]] index_t slots() const { return store_->slots(); }
   void load(query& q, index_t slot) const {
     if (!q.held) q.held = store_->make_query();
@@ -363,6 +380,7 @@ class any_model::store {
   void row(const query& q, index_t begin, index_t end, double* out) const {
     store_->row(*q.held, begin, end, out);
   }
+  [[nodiscard]] bool lends_rows() const { return store_->lends_rows(); }
   [[nodiscard]] bool queries_last() const { return store_->queries_last(); }
   void prepare_searches() { store_->prepare_searches(); }
   [[nodiscard]] bool searches() const { return store_->searches(); }

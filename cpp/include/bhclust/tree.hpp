@@ -94,8 +94,18 @@ class tree_builder {
     grown_.parent_.assign(n, -1);
   }
 
+  /// Goes on from a forest.
+  explicit tree_builder(tree grown) : grown_(std::move(grown)) {}
+
   [[nodiscard]] index_t nodes() const noexcept { return grown_.nodes(); }
   [[nodiscard]] index_t size(index_t node) const noexcept { return grown_.size(node); }
+
+  /// Gives all merges so far costs, one each.
+  void set_costs(std::vector<double> costs, cost_kind kind) {
+    require(static_cast<index_t>(costs.size()) == grown_.merges(), "each merge needs one cost");
+    grown_.cost_ = std::move(costs);
+    grown_.costs_ = kind;
+  }
 
   /// Merges two roots; the new node's id. Throws when either is not a root of what was built. The
   /// cost is kept when the tree has costs.

@@ -46,18 +46,14 @@ class bayes_kmeans {
  public:
   bayes_kmeans(const Model& model, const table_view& X, const bayes_kmeans_options& options,
                thread_team& team, progress_meter& progress)
-      : model_(model),
-        X_(X),
-        options_(options),
-        team_(team),
-        progress_(progress),
-        grown_(X.rows(), cost_kind::log_d) {}
+      : model_(model), X_(X), options_(options), team_(team), progress_(progress) {}
 
   /// This or the next, once.
   [[nodiscard]] std::vector<index_t> groups(const std::vector<index_t>& seeds, index_t most) {
     row_assignment<store_type> assigned(make_store<evidence_score>(model_, X_), X_, options_.alpha,
                                         team_, progress_);
     assigned.run(seeds);
+    assigned.forget_rows();
     clusters_ = std::move(assigned.members());
     const auto count = static_cast<index_t>(clusters_.size());
     partition_rule::outcome found;
@@ -78,7 +74,7 @@ class bayes_kmeans {
     assigned.run(seeds);
     clusters_ = std::move(assigned.members());
     sizes_ = sizes();
-    grow_below(assigned.store());
+    grow_below(assigned);
     if (options_.merge) merge_clusters(assigned.store());
     static_cast<void>(graft(grown_, above(assigned.store()), roots_));
     return std::move(grown_).finish();
@@ -135,20 +131,19 @@ class bayes_kmeans {
   }
 
   /// The trees below, and log d of their merges.
-  void grow_below(const store_type& whole) {
+  void grow_below(row_assignment<store_type>& assigned) {
     for (auto& rows : clusters_) std::sort(rows.begin(), rows.end());
     cluster_trees<Model> trees(model_, X_, options_.alpha, options_.exact_rows, options_.seed,
-                               whole);
+                               assigned.store(), assigned.has_rows());
     tree below = trees.run(std::move(clusters_), roots_, team_, progress_);
-    if (below.merges() > 0) {
-      below = with_log_d(below, X_, model_, options_.alpha, team_, progress_);
-    }
-    for (index_t k = below.leaves(); k < below.nodes(); ++k) {
-      grown_.join(below.left(k), below.right(k), below.cost(k));
-    }
+    assigned.forget_rows();
+    const bool any = below.merges() > 0;
+    if (any) below = with_log_d(std::move(below), X_, model_, options_.alpha, team_, progress_);
     for (const index_t root : roots_) {
       excess_.push_back(below.is_leaf(root) ? 0.0 : softplus(below.cost(root)));
     }
+    grown_ = tree_builder(std::move(below));
+    if (!any) grown_.set_costs({}, cost_kind::log_d);
   }
 
   /// Exact greedy BHC of the clusters, with what the trees below make of each.
@@ -165,7 +160,7 @@ class bayes_kmeans {
   thread_team& team_;
   progress_meter& progress_;
   std::vector<std::vector<index_t>> clusters_;  ///< as assigned
-  tree_builder grown_;
+  tree_builder grown_{tree()};
   std::vector<index_t> roots_;  ///< of the trees of the clusters
   std::vector<index_t> sizes_;  ///< rows of each cluster
   std::vector<double> excess_;  ///< of each cluster: log(p̃_T / p̃_H)

@@ -343,8 +343,8 @@ template <class Family>
   std::iota(all.begin(), all.end(), index_t{0});
   detail::randomized_growth<model_of<Family>> growth(model, X, options.alpha, options.subset,
                                                      options.seed);
-  const tree grown = growth.run(std::move(all), team, progress);
-  tree t = detail::with_log_d(grown, X, model, options.alpha, team, progress);
+  tree grown = growth.run(std::move(all), team, progress);
+  tree t = detail::with_log_d(std::move(grown), X, model, options.alpha, team, progress);
   progress.finish();
   return t;
 }

@@ -2,7 +2,7 @@
 /// Average linkage of a few items.
 #pragma once
 
-#include <bhclust/detail/cluster_store.hpp>
+#include <bhclust/detail/simd.hpp>
 #include <bhclust/tree.hpp>
 #include <bhclust/types.hpp>
 
@@ -16,13 +16,17 @@ namespace bhclust::detail {
 /// The tree of average linkage from the costs of pairs, by chains of nearest neighbours (Murtagh
 /// 1983): each item of a chain is followed by the one it costs least with, the earliest of equals,
 /// and two that are each other's are merged. Merges are in the order in which chains find them.
-/// O(n²) time; n² doubles. Reusable.
+/// O(n²) time; n² doubles and a few. Reusable.
 class average_linkage {
  public:
   /// Room for the costs of n items, n >= 1.
   void resize(index_t n) {
     n_ = n;
-    cost_.assign(at(n * n), infinite);
+    stride_ = (n + lanes::count - 1) / lanes::count * lanes::count;
+    cost_.resize(std::max(cost_.size(), at(n * stride_)));
+    for (index_t i = 0; i < n; ++i) row(i)[i] = infinite;
+    gone_.assign(at(stride_), infinite);
+    std::fill_n(gone_.begin(), n, 0.0);
   }
 
   /// Costs of item i with those before it, to be written all before the run.
@@ -55,7 +59,7 @@ class average_linkage {
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
-  [[nodiscard]] double* row(index_t i) noexcept { return cost_.data() + i * n_; }
+  [[nodiscard]] double* row(index_t i) noexcept { return cost_.data() + i * stride_; }
 
   void mirror() noexcept {
     for (index_t i = 1; i < n_; ++i) {
@@ -72,13 +76,25 @@ class average_linkage {
   /// The last but one of the chain, unless another costs less: chains then never run in circles.
   [[nodiscard]] index_t follower() noexcept {
     const double* costs = row(chain_.back());
-    const double least = minimum(costs, n_);
+    lanes least = lanes::all(infinite);
+    for (index_t k = 0; k < stride_; k += lanes::count) least = smaller(cost(costs, k), least);
+    double eight[lanes::count];
+    least.store(eight);
+    const double lowest = *std::min_element(eight, eight + lanes::count);
     if (chain_.size() >= 2) {
       const index_t before = chain_[chain_.size() - 2];
-      if (!(least < costs[before])) return before;
+      if (!(lowest < costs[before])) return before;
     }
-    if (!(least < infinite)) return first_live(chain_.back());
-    return std::find(costs, costs + n_, least) - costs;
+    if (!(lowest < infinite)) return first_live(chain_.back());
+    index_t k = 0;
+    while (bits_at_most(cost(costs, k), lanes::all(lowest)) == 0) k += lanes::count;
+    while (costs[k] + gone_[at(k)] != lowest) ++k;
+    return k;
+  }
+
+  /// Those of items k … k + 7 that are left.
+  [[nodiscard]] lanes cost(const double* costs, index_t k) const noexcept {
+    return lanes::load(costs + k) + lanes::load(gone_.data() + k);
   }
 
   /// a becomes the union, b is dead.
@@ -87,19 +103,20 @@ class average_linkage {
     const auto size_b = static_cast<double>(grown.size(node_[at(b)]));
     node_[at(a)] = grown.join(node_[at(a)], node_[at(b)]);
     node_[at(b)] = -1;
+    gone_[at(b)] = infinite;
     double* costs = row(a);
+    const double* others = row(b);
     const double share = size_b / (size_a + size_b);
-    for (index_t k = 0; k < n_; ++k) costs[k] = (1.0 - share) * costs[k] + share * row(b)[k];
-    for (index_t k = 0; k < n_; ++k) {
-      row(k)[a] = costs[k];
-      row(k)[b] = infinite;
+    for (index_t k = 0; k < stride_; k += lanes::count) {
+      (lanes::load(costs + k) * (1.0 - share) + lanes::load(others + k) * share).store(costs + k);
     }
-    std::fill_n(row(b), n_, infinite);
-    costs[b] = infinite;
+    for (index_t k = 0; k < n_; ++k) row(k)[a] = costs[k];
   }
 
   index_t n_ = 0;
+  index_t stride_ = 0;  ///< n_, filled up to whole lanes
   std::vector<double> cost_;
+  std::vector<double> gone_;   ///< 0 of items that are left, infinite of all else
   std::vector<index_t> node_;  ///< of each item that is left, -1 of the others
   std::vector<index_t> chain_;
 };

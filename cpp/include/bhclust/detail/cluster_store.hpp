@@ -7,6 +7,9 @@
 ///     index_t slots() const
 ///     store(const store& whole, const Model&, const table_view&)  // optional: rows of the table
 ///                                                     // of another, which lends what it can
+///     store(const store& whole, const std::vector<index_t>& slots)    // optional, with the next:
+///                                                     // of the rows in some slots of another
+///     bool lends_rows() const                         // whether it can be the other
 ///     struct query                                    // one cluster made ready; reusable
 ///     void load(query&, index_t slot) const
 ///     void row(const query&, index_t begin, index_t end, double* out) const
@@ -112,6 +115,20 @@ template <class Store, class Model>
     return std::make_unique<Store>(whole, model, some);
   } else {
     return std::make_unique<Store>(model, some);
+  }
+}
+
+/// Whether a store's type, and the store itself, can lend rows.
+template <class Store>
+inline constexpr bool may_lend_rows =
+    std::is_constructible_v<Store, const Store&, const std::vector<index_t>&>;
+
+template <class Store>
+[[nodiscard]] bool lends_rows(const Store& store) {
+  if constexpr (may_lend_rows<Store>) {
+    return store.lends_rows();
+  } else {
+    return false;
   }
 }
 

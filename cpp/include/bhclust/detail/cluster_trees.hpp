@@ -36,10 +36,16 @@ class cluster_trees {
  public:
   using store_type = typename store_for<Model, evidence_score>::type;
 
-  /// With a store of X, which lends its tables.
+  /// With a store of X, which lends its tables, and its rows if it has them: row i in slot i.
   cluster_trees(const Model& model, const table_view& X, double alpha, index_t most,
-                std::uint64_t seed, const store_type& whole)
-      : model_(model), X_(X), alpha_(alpha), most_(most), seed_(seed), whole_(whole) {}
+                std::uint64_t seed, const store_type& whole, bool has_rows)
+      : model_(model),
+        X_(X),
+        alpha_(alpha),
+        most_(most),
+        seed_(seed),
+        whole_(whole),
+        has_rows_(has_rows) {}
 
   /// Over the sets, each ascending and all disjoint, as a forest over all rows, without costs;
   /// `roots` gets those of the sets. The parts of a generation share the team's threads.
@@ -123,17 +129,25 @@ class cluster_trees {
     for (auto& set : p.sets) std::sort(set.begin(), set.end());
   }
 
+  /// Of some rows alone.
+  [[nodiscard]] store_type store_of(const std::vector<index_t>& rows, workspace& space) const {
+    if constexpr (may_lend_rows<store_type>) {
+      if (has_rows_) return store_type(whole_, rows);
+    }
+    space.gathered.assign(rows);
+    return make_store_alike<evidence_score>(whole_, model_, space.gathered.view());
+  }
+
   [[nodiscard]] tree greedy(const std::vector<index_t>& rows, workspace& space,
                             progress_meter& progress) const {
-    space.gathered.assign(rows);
-    const table_view some = space.gathered.view();
-    return agglomerate(make_store_alike<evidence_score>(whole_, model_, some),
-                       log_d_rule(some, alpha_), 1, progress);
+    std::vector<index_t> weights;
+    for (const index_t i : rows) weights.push_back(X_.weight(i));
+    log_d_rule rule(std::vector<double>(rows.size(), 0.0), std::move(weights), alpha_);
+    return agglomerate(store_of(rows, space), std::move(rule), 1, progress);
   }
 
   [[nodiscard]] tree linked(const std::vector<index_t>& rows, workspace& space) const {
-    space.gathered.assign(rows);
-    const auto store = make_store_alike<evidence_score>(whole_, model_, space.gathered.view());
+    const auto store = store_of(rows, space);
     const auto n = static_cast<index_t>(rows.size());
     space.linkage.resize(n);
     for (index_t i = 1; i < n; ++i) {
@@ -150,22 +164,27 @@ class cluster_trees {
   void sort_to_sample(part& p, index_t taken, workspace& space) const {
     constexpr index_t at_once = 2048;
     const auto n = static_cast<index_t>(p.rows.size());
-    p.sets.assign(at(taken), {});
-    for (std::size_t s = 0; s < at(taken); ++s) p.sets[s].push_back(p.rows[s]);
+    std::vector<std::size_t> sample_of(at(n));
+    for (std::size_t s = 0; s < at(taken); ++s) sample_of[s] = s;
+    std::vector<index_t> some;
     for (index_t begin = taken; begin < n; begin += at_once) {
       const index_t count = std::min(at_once, n - begin);
-      space.gathered.assign({p.rows.data(), taken});
-      space.gathered.add({p.rows.data() + begin, count});
-      sort_chunk(taken, count, space);
-      for (std::size_t i = 0; i < at(count); ++i) {
-        p.sets[space.where[i]].push_back(p.rows[at(begin) + i]);
-      }
+      some.assign(p.rows.begin(), p.rows.begin() + taken);
+      some.insert(some.end(), p.rows.begin() + begin, p.rows.begin() + begin + count);
+      sort_chunk(some, taken, space);
+      std::copy(space.where.begin(), space.where.end(), sample_of.begin() + begin);
       pulse();
     }
+    std::vector<std::size_t> size(at(taken), 0);
+    for (const std::size_t s : sample_of) ++size[s];
+    p.sets.assign(at(taken), {});
+    for (std::size_t s = 0; s < at(taken); ++s) p.sets[s].reserve(size[s]);
+    for (std::size_t i = 0; i < at(n); ++i) p.sets[sample_of[i]].push_back(p.rows[i]);
   }
 
-  void sort_chunk(index_t taken, index_t count, workspace& space) const {
-    const auto store = make_store_alike<evidence_score>(whole_, model_, space.gathered.view());
+  void sort_chunk(const std::vector<index_t>& rows, index_t taken, workspace& space) const {
+    const auto count = static_cast<index_t>(rows.size()) - taken;
+    const auto store = store_of(rows, space);
     space.where.assign(at(count), 0);
     space.best.assign(at(count), -std::numeric_limits<double>::infinity());
     space.gains.resize(at(count));
@@ -235,6 +254,7 @@ class cluster_trees {
   index_t most_;
   std::uint64_t seed_;
   const store_type& whole_;
+  bool has_rows_;
   std::vector<part> parts_;  ///< those of a part after it
 };
 

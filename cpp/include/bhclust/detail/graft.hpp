@@ -28,16 +28,19 @@ inline index_t graft(tree_builder& grown, const tree& piece, std::vector<index_t
 
 /// The tree with log d of each merge as its cost. O(n · width).
 template <class Model>
-[[nodiscard]] tree with_log_d(const tree& t, const table_view& X, const Model& model, double alpha,
+[[nodiscard]] tree with_log_d(tree t, const table_view& X, const Model& model, double alpha,
                               thread_team& team, progress_meter& progress) {
   tree_posterior p;
   p.alpha = alpha;
   make_room(t, {&p.log_marginal, &p.log_tree, &p.log_odds}, team);
   climb_up(t, X, prepared(model, X.total_weight()), p, team, progress);
-  tree_builder grown(t.leaves(), cost_kind::log_d);
+  std::vector<double> costs;
+  costs.reserve(static_cast<std::size_t>(t.merges()));
   for (index_t k = t.leaves(); k < t.nodes(); ++k) {
-    grown.join(t.left(k), t.right(k), -p.log_odds[static_cast<std::size_t>(k)]);
+    costs.push_back(-p.log_odds[static_cast<std::size_t>(k)]);
   }
+  tree_builder grown(std::move(t));
+  grown.set_costs(std::move(costs), cost_kind::log_d);
   return std::move(grown).finish();
 }
 

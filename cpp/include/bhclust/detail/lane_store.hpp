@@ -26,17 +26,21 @@ namespace bhclust::detail {
 /// Rows and clusters in two lane tables. What is in their records is the kernel's affair:
 ///     Kernel(const Model&, const table_view&)
 ///     index_t row_fields() const, cluster_fields() const, scratch() const  // in doubles
-///     void encode(const row_view&, double* row) const
+///     void encode(const row_view&, double* row) const     // or the next
+///     void encode_eight(double* block) const      // a block that has the cells of dense rows
 ///     void lift(const double* row, double* cluster) const            // a row as a cluster of one
 ///     void merge(const double* a, const double* b, double* made) const     // cluster records
 ///     void absorb(double* cluster, const double* b) const     // optional, with the next: merge in
 ///     void finish(double* cluster) const                      // place, but for what finish makes
-///     Kernel(const Model&, const table_view&, index_t most)   // optional, with the next two, for
-///     static double group_mean(const Model&, const double* t, double* mean)   // groups; its rows,
+///     void absorb_row(double* cluster, const double* row) const   // optional: as of the lifted
+///     row Kernel(const Model&, const table_view&, index_t most)   // optional, with the next two,
+///     for static double group_mean(const Model&, const double* t, double* mean)   // groups; its
+///     rows,
 ///                                                             // 0: the group is not taken
 ///     void encode_group(const Model&, const double* t, double* cluster) const
 ///     struct query
 ///     void load(query&, const double* cluster) const
+///     void load_row(query&, const double* row) const      // optional: as of the lifted row
 ///     lanes rows(const query&, const double* block, double* scratch) const      // gains
 ///     lanes clusters(const query&, const double* block, double* scratch) const
 /// A kernel whose row records are coordinates and one term more may search in boxes
@@ -45,6 +49,12 @@ template <class Kernel>
 using aim_t = decltype(&Kernel::aim);
 template <class Kernel>
 using absorb_t = decltype(&Kernel::absorb);
+template <class Kernel>
+using absorb_row_t = decltype(&Kernel::absorb_row);
+template <class Kernel>
+using encode_eight_t = decltype(&Kernel::encode_eight);
+template <class Kernel>
+using load_row_t = decltype(&Kernel::load_row);
 template <class Kernel>
 using encode_group_t = decltype(&Kernel::encode_group);
 
@@ -61,22 +71,25 @@ class lane_store {
       : lane_store(whole.kernel_, model, some) {}
 
   lane_store(std::shared_ptr<const Kernel> kernel, const Model& model, const table_view& X)
-      : kernel_(std::move(kernel)),
-        rows_(kernel_->row_fields()),
-        clusters_(kernel_->cluster_fields()) {
+      : lane_store(std::move(kernel)) {
     if (X.grouped()) {
       add_groups(model, X);
       return;
     }
-    std::vector<double> record(static_cast<std::size_t>(rows_.fields()));
-    rows_.reserve(X.rows());
-    pacer pace;
-    for (index_t i = 0; i < X.rows(); ++i) {
-      pace(rows_.fields() * rows_.fields());
-      kernel_->encode(X.row(i), record.data());
-      rows_.append(record.data());
+    if constexpr (has<encode_eight_t, Kernel>) {
+      add_rows_by_eights(X);
+    } else {
+      add_rows(X);
     }
   }
+
+  lane_store(const lane_store& whole, const std::vector<index_t>& slots)
+      : lane_store(whole.kernel_) {
+    rows_.reserve(static_cast<index_t>(slots.size()));
+    for (const index_t slot : slots) rows_.append_from(whole.rows_, slot);
+  }
+  /// Groups have records of clusters.
+  [[nodiscard]] bool lends_rows() const noexcept { return rows_.size() > 0; }
 
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
     if (!X.grouped()) return Kernel::takes(model, X);
@@ -90,8 +103,7 @@ class lane_store {
 
   void load(query& q, index_t slot) const {
     small_buffer record(clusters_.fields());
-    copy_cluster(slot, record.data());
-    kernel_->load(q, record.data());
+    load_record(q, slot, record.data());
     if constexpr (has<aim_t, Kernel>) {
       if (boxes_) kernel_->aim(q, boxes_->reach());
     }
@@ -153,10 +165,7 @@ class lane_store {
       if (others.empty()) return a;
       small_buffer made(clusters_.fields()), other(clusters_.fields());
       copy_cluster(a, made.data());
-      for (const index_t b : others) {
-        copy_cluster(b, other.data());
-        kernel_->absorb(made.data(), other.data());
-      }
+      for (const index_t b : others) absorb(made.data(), b, other.data());
       kernel_->finish(made.data());
       clusters_.append(made.data());
       return slots() - 1;
@@ -181,6 +190,12 @@ class lane_store {
   }
 
  private:
+  /// Of nothing.
+  explicit lane_store(std::shared_ptr<const Kernel> kernel)
+      : kernel_(std::move(kernel)),
+        rows_(kernel_->row_fields()),
+        clusters_(kernel_->cluster_fields()) {}
+
   /// Kernels tabulate terms of every size, which is to cost no more than the scores do.
   [[nodiscard]] static bool takes_groups(const Model& model, const table_view& X) {
     constexpr index_t most_rows = 4194304;
@@ -213,6 +228,61 @@ class lane_store {
       }
     }
     return std::make_shared<const Kernel>(model, X);
+  }
+
+  /// `record` is work space.
+  void absorb(double* made, index_t slot, double* record) const {
+    if constexpr (has<absorb_row_t, Kernel>) {
+      if (slot < rows_.size()) {
+        rows_.copy(slot, record);
+        kernel_->absorb_row(made, record);
+        return;
+      }
+    }
+    copy_cluster(slot, record);
+    kernel_->absorb(made, record);
+  }
+
+  void add_rows(const table_view& X) {
+    std::vector<double> record(static_cast<std::size_t>(rows_.fields()));
+    rows_.reserve(X.rows());
+    pacer pace;
+    for (index_t i = 0; i < X.rows(); ++i) {
+      pace(rows_.fields() * rows_.fields());
+      kernel_->encode(X.row(i), record.data());
+      rows_.append(record.data());
+    }
+  }
+
+  void add_rows_by_eights(const table_view& X) {
+    constexpr index_t w = lanes::count;
+    rows_.assign_blocks(X.rows());
+    pacer pace;
+    for (index_t first = 0; first < X.rows(); first += w) {
+      pace(w * rows_.fields() * rows_.fields());
+      double* block = rows_.block(first / w);
+      const index_t count = std::min(w, X.rows() - first);
+      for (index_t i = 0; i < count; ++i) {
+        const row_view row = X.row(first + i);
+        for (index_t j = 0; j < X.columns(); ++j) block[j * w + i] = row.value(j);
+      }
+      kernel_->encode_eight(block);
+      for (index_t i = count; i < w; ++i) {
+        for (index_t f = 0; f < rows_.fields(); ++f) block[f * w + i] = 0.0;
+      }
+    }
+  }
+
+  void load_record(query& q, index_t slot, double* record) const {
+    if constexpr (has<load_row_t, Kernel>) {
+      if (slot < rows_.size()) {
+        rows_.copy(slot, record);
+        kernel_->load_row(q, record);
+        return;
+      }
+    }
+    copy_cluster(slot, record);
+    kernel_->load(q, record);
   }
 
   void add_groups(const Model& model, const table_view& X) {

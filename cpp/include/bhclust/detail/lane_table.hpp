@@ -24,6 +24,15 @@ class lane_table_of {
     return values_.data() + b * lanes::count * fields_;
   }
 
+  /// So many records of zeros, to be written block by block.
+  void assign_blocks(index_t n) {
+    size_ = n;
+    values_.assign(static_cast<std::size_t>((n + 7) / 8 * 8 * fields_), Real{});
+  }
+  [[nodiscard]] Real* block(index_t b) noexcept {
+    return values_.data() + b * lanes::count * fields_;
+  }
+
   void reserve(index_t n) { values_.reserve(static_cast<std::size_t>((n + 7) / 8 * 8 * fields_)); }
 
   void append(const Real* record) {
@@ -31,6 +40,14 @@ class lane_table_of {
       values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), Real{});
     }
     put(size_++, record);
+  }
+
+  /// Appends record i of another table with the same fields.
+  void append_from(const lane_table_of& other, index_t i) {
+    if (size_ % lanes::count == 0) {
+      values_.resize(values_.size() + static_cast<std::size_t>(lanes::count * fields_), Real{});
+    }
+    other.copy_lane(i, place(size_++));
   }
 
   void copy(index_t i, Real* record) const noexcept {

@@ -147,7 +147,7 @@ class live_clusters {
         last_stripe + 1,
         [&](int thread, index_t from_end) {
           auto& space = spaces[at(thread)];
-          space.gains.resize(at(block));
+          space.gains.resize(at(std::min(block, slots())));
           const index_t first = (last_stripe - from_end) * stripe;
           for (index_t s = first; s < std::min(slots(), first + stripe); ++s) {
             store_.load(space.query, s);
@@ -235,7 +235,7 @@ class live_clusters {
   [[nodiscard]] neighbour search_here(const typename Store::query& query, index_t end,
                                       const Cost& cost, double below) {
     neighbour best;
-    gains_.resize(at(block));
+    gains_.resize(std::max(gains_.size(), at(std::min(block, slots()))));
     const index_t step = alone_step_of(cost);
     for (index_t begin = 0; begin < end; begin += step) {
       take_if_cheaper(best,

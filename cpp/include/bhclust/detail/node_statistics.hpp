@@ -286,6 +286,15 @@ class statistics_walk {
   pacer pace_;
 };
 
+template <class Visitor>
+using finish_visitor_t = decltype(std::declval<Visitor&>().finish());
+
+/// Tells a visitor that looks for it that it has seen all it will.
+template <class Visitor>
+void finish_visitor(Visitor& visitor) {
+  if constexpr (has<finish_visitor_t, Visitor>) visitor.finish();
+}
+
 /// Walks a whole forest, its separate subtrees on the team's threads and what is above them on this
 /// one. Visitors are made by make(), some 64 and one more for what is above; each sees its nodes
 /// children before parents, and which nodes it sees, in which order, depends on the tree alone.
@@ -320,6 +329,7 @@ template <int Generations, class Model, class Make>
           below.take(done.data() + i * frame);
           walked.fetch_add(2 * t.size(root) - 1);
         }
+        finish_visitor(visitors[static_cast<std::size_t>(g)]);
       },
       tick);
   const auto given = [&](index_t node) -> const double* {
@@ -329,6 +339,7 @@ template <int Generations, class Model, class Make>
     above.run(root, given, visitors.back());
     tick();
   }
+  finish_visitor(visitors.back());
   return visitors;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bhclust/detail/lane_functions.hpp>
+#include <bhclust/detail/lane_gamma.hpp>
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
 #include <bhclust/detail/simd.hpp>
@@ -48,17 +49,7 @@ class normal_inverse_gamma_kernel {
       kappa_.push_back(column.kappa);
       log_b += std::log(column.b);
     }
-    size_term_.reserve(static_cast<std::size_t>(most + 2));
-    pacer pace;
-    for (index_t i = 0; i <= most + 1; ++i) {
-      pace(16 * model.columns());
-      const auto n = static_cast<double>(i);
-      double spread = 0.0;
-      for (const double kappa : kappa_) spread += log1p_ratio(n, kappa);
-      const auto d = static_cast<double>(model.columns());
-      size_term_.push_back(d * log_gamma_ratio(shape_, 0.5 * n) -
-                           0.5 * (n * (d * ln_2pi + log_b) + spread));
-    }
+    size_term_ = size_terms(most + 1, static_cast<double>(model.columns()) * ln_2pi + log_b);
   }
 
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
@@ -67,22 +58,22 @@ class normal_inverse_gamma_kernel {
       if (model.column(j).a != model.column(0).a) return false;
       means.push_back(model.column(j).mean);
     }
-    return scale(model, X).take(X, means);
+    return scaled_columns::are_near(X, units_of(model), means) || scale(model, X).take(X, means);
   }
 
   [[nodiscard]] index_t row_fields() const noexcept { return d() + 1; }
   [[nodiscard]] index_t cluster_fields() const noexcept { return 2 + 2 * d(); }
   [[nodiscard]] static index_t scratch() noexcept { return 0; }
 
-  void encode(const row_view& row, double* y) const {
-    double factors = 1.0;
-    double log_product = 0.0;
-    for (index_t j = 0; j < d(); ++j) {
-      y[j] = columns_(j, row.value(j));
-      const double z = y[j] - prior_mean_[at(j)];
-      multiply(1.0 + mean_weight(j, 1.0) * z * z, j, factors, log_product);
-    }
-    y[d()] = size_term(1.0) - power(1.0) * (log_product + std::log(factors));
+  /// `block` has the rows' cells, field by field.
+  void encode_eight(double* block) const noexcept {
+    constexpr index_t w = lanes::count;
+    for (index_t j = 0; j < d(); ++j) columns_.scale_eight(j, block + j * w);
+    const lanes log_product = log_of_product([&](index_t j) {
+      const lanes z = lanes::load(block + j * w) - prior_mean_[at(j)];
+      return z * z * mean_weight(j, 1.0) + 1.0;
+    });
+    (lanes::all(size_term(1.0)) - log_product * power(1.0)).store(block + d() * w);
   }
 
   void lift(const double* row, double* cluster) const noexcept {
@@ -253,6 +244,25 @@ class normal_inverse_gamma_kernel {
   [[nodiscard]] double size_term(double n) const noexcept {
     return size_term_[static_cast<std::size_t>(n)];
   }
+  /// Of 0, 1, …, most rows; `log_scale` is what each row takes off.
+  [[nodiscard]] std::vector<double> size_terms(index_t most, double log_scale) const {
+    constexpr index_t large = 32;
+    const double least = *std::min_element(kappa_.begin(), kappa_.end());
+    const index_t first = static_cast<double>(most) < 1e290 * least ? large : most + 1;
+    const auto columns = static_cast<double>(d());
+    return table_of_sizes(
+        most, first, 16 * d(),
+        [&](double n) {
+          double spread = 0.0;
+          for (const double kappa : kappa_) spread += log1p_ratio(n, kappa);
+          return columns * log_gamma_ratio(shape_, 0.5 * n) - 0.5 * (n * log_scale + spread);
+        },
+        [&](const lanes& n) {
+          lanes spread = lanes::all(0.0);
+          for (const double kappa : kappa_) spread = spread + log1p(n / lanes::all(kappa));
+          return log_gamma_ratio(shape_, n * 0.5) * columns - (n * log_scale + spread) * 0.5;
+        });
+  }
   [[nodiscard]] double mean_weight(index_t j, double n) const noexcept {
     return kappa_[at(j)] / (kappa_[at(j)] + n) * n;
   }
@@ -263,12 +273,15 @@ class normal_inverse_gamma_kernel {
     return cluster + 2 + d();
   }
 
-  [[nodiscard]] static scaled_columns scale(const Model& model, const table_view& X) {
+  [[nodiscard]] static std::vector<double> units_of(const Model& model) {
     std::vector<double> units;
     for (index_t j = 0; j < model.columns(); ++j) {
       units.push_back(std::sqrt(2.0) * std::sqrt(model.column(j).b));
     }
-    return {X, std::move(units)};
+    return units;
+  }
+  [[nodiscard]] static scaled_columns scale(const Model& model, const table_view& X) {
+    return {X, units_of(model)};
   }
 
   /// Factors whose bounds (scaled_columns::take) keep products of so many in range.

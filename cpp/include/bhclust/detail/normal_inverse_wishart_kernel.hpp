@@ -14,7 +14,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace bhclust::detail {
@@ -54,14 +57,11 @@ class normal_inverse_wishart_kernel {
 
   /// For clusters of at most so many rows, which lie where those of X do.
   normal_inverse_wishart_kernel(const Model& model, const table_view& X, index_t most)
-      : model_(model), middle_(middle_of(X)), prior_mean_(middle_.size()) {
+      : model_(model),
+        middle_(middle_of(X)),
+        prior_mean_(middle_.size()),
+        size_term_(model.size_terms(most + 1)) {
     model_.whiten_offset(model_.mean().data(), middle_.data(), prior_mean_.data());
-    size_term_.reserve(static_cast<std::size_t>(most + 2));
-    pacer pace;
-    for (index_t n = 0; n <= most + 1; ++n) {
-      size_term_.push_back(model_.size_term(static_cast<double>(n)));
-      pace(64 * d());
-    }
   }
 
   /// Beyond a million units of the prior from the middle, the digits of y no longer tell neighbours
@@ -69,6 +69,7 @@ class normal_inverse_wishart_kernel {
   [[nodiscard]] static bool takes(const Model& model, const table_view& X) {
     constexpr double farthest_row = 1e12;
     constexpr double farthest_prior = 1e30;
+    if (all_within(model, X, farthest_row)) return true;
     const auto middle = middle_of(X);
     std::vector<double> x(middle.size());
     const auto distance = [&] {
@@ -92,16 +93,21 @@ class normal_inverse_wishart_kernel {
     return (triangle(d()) + 6 * d()) * lanes::count;
   }
 
-  void encode(const row_view& row, double* y) const {
-    double square = 0.0;
-    for (index_t j = 0; j < d(); ++j) y[j] = row.value(j);
-    model_.whiten_offset(y, middle_.data(), y);
+  /// `block` has the rows' cells, field by field.
+  void encode_eight(double* block) const noexcept {
+    constexpr index_t w = lanes::count;
     for (index_t j = 0; j < d(); ++j) {
-      const double z = y[j] - prior_mean_[static_cast<std::size_t>(j)];
-      square += z * z;
+      const double from = middle_[static_cast<std::size_t>(j)];
+      (lanes::load(block + j * w) - from).store(block + j * w);
     }
-    y[d()] =
-        size_term_[1] - 0.5 * (model_.nu() + 1.0) * std::log1p(model_.mean_weight(1.0) * square);
+    model_.whiten_eight_offsets(block);
+    lanes square = lanes::all(0.0);
+    for (index_t j = 0; j < d(); ++j) {
+      const lanes z = lanes::load(block + j * w) - prior_mean_[static_cast<std::size_t>(j)];
+      square = square + z * z;
+    }
+    const lanes growth = log1p(square * model_.mean_weight(1.0));
+    (lanes::all(size_term_[1]) - growth * (0.5 * (model_.nu() + 1.0))).store(block + d() * w);
   }
 
   void lift(const double* row, double* cluster) const noexcept {
@@ -156,6 +162,21 @@ class normal_inverse_wishart_kernel {
     a[0] = n;
   }
 
+  void absorb_row(double* a, const double* y) const {
+    const double n = a[0] + 1.0;
+    const double share = 1.0 / n;
+    const double weight = a[0] * share;
+    small_buffer apart(d());
+    double* e = scatter(a);
+    for (index_t i = 0; i < d(); ++i) {
+      const double step = apart.data()[i] = y[i] - mean(a)[i];
+      const double own = weight * step;
+      mean(a)[i] += share * step;
+      for (index_t k = 0; k <= i; ++k) *e++ += own * apart.data()[k];
+    }
+    a[0] = n;
+  }
+
   /// log p.
   void finish(double* cluster) const {
     const double n = cluster[0];
@@ -174,40 +195,24 @@ class normal_inverse_wishart_kernel {
     q.log_p = cluster[1];
     q.mean.assign(mean(cluster), mean(cluster) + d());
     q.scatter.assign(scatter(cluster), scatter(cluster) + triangle(d()));
-    q.from_prior = q.mean;
-    for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] -= prior_mean_[i];
-    q.pull = q.from_prior;
-    double log_det = 0.0;
-    if (q.n > 1.0) log_det = load_factor(q);
-    if (q.n == 1.0) q.from_prior_white = q.from_prior;
-    q.distance = dot(q.from_prior_white.data(), q.from_prior_white.data(), d());
-    const double n = q.n + 1.0;
-    q.half = 0.5 * (model_.nu() + n);
-    q.base = size_term(n) - q.log_p - q.half * log_det;
-    q.one = 1.0 / n;
-    q.alpha = q.n * q.one;
-    q.beta = model_.mean_weight(n);
-    q.alpha_beta = q.alpha * q.beta;
+    load_mean(q);
+    finish_load(q, q.n > 1.0 ? load_factor(q) : 0.0);
+  }
+
+  void load_row(query& q, const double* row) const {
+    if (q.n != 1.0) q.scatter.assign(static_cast<std::size_t>(triangle(d())), 0.0);
+    q.n = 1.0;
+    q.log_p = row[d()];
+    q.mean.assign(row, row + d());
+    load_mean(q);
+    finish_load(q, 0.0);
   }
 
   [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
-    const double* mean = q.mean.data();
-    const double* pull = q.pull.data();
     lanes square = lanes::all(0.0);  // |u|², u = R (y - ȳ)
     lanes across = lanes::all(0.0);  // u · v
-    if (q.n == 1.0) {
-      for (index_t k = 0; k < d(); ++k) {
-        const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
-        across = across + apart * pull[k];
-        square = square + apart * apart;
-      }
-    } else {
-      for (index_t k = 0; k < d(); ++k) {
-        const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
-        across = across + apart * pull[k];
-        apart.store(scratch + k * lanes::count);
-      }
-      square = square_after(q.factor.data(), scratch);
+    if (!forms_of_few(q, block, square, across, std::make_index_sequence<most_in_registers>{})) {
+      forms(q, block, scratch, square, across);
     }
     return row_gains(q, square, across) - lanes::load(block + d() * lanes::count);
   }
@@ -327,6 +332,13 @@ class normal_inverse_wishart_kernel {
   /// More than the relative error of a gain's terms.
   static constexpr double rounding = 1e-14;
 
+  /// Whether all rows and the prior mean are within so many squared units of each other by what the
+  /// ranges of columns say: where they are, none need be looked at.
+  [[nodiscard]] static bool all_within(const Model& model, const table_view& X, double square) {
+    auto reach = reaches_of(X, model.mean());
+    return model.most_white_square(reach.data()) < square;
+  }
+
   [[nodiscard]] index_t d() const noexcept { return model_.d(); }
   /// Sweeps pass over dead slots too, so that a cluster meets itself and its parts: more than all.
   [[nodiscard]] double largest() const noexcept {
@@ -342,6 +354,25 @@ class normal_inverse_wishart_kernel {
     return cluster + 2 + d();
   }
 
+  void load_mean(query& q) const {
+    q.from_prior.resize(q.mean.size());
+    for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] = q.mean[i] - prior_mean_[i];
+    q.pull.assign(q.from_prior.begin(), q.from_prior.end());
+    q.from_prior_white.assign(q.from_prior.begin(), q.from_prior.end());
+  }
+
+  /// Given log |I + A|.
+  void finish_load(query& q, double log_det) const {
+    q.distance = dot(q.from_prior_white.data(), q.from_prior_white.data(), d());
+    const double n = q.n + 1.0;
+    q.half = 0.5 * (model_.nu() + n);
+    q.base = size_term(n) - q.log_p - q.half * log_det;
+    q.one = 1.0 / n;
+    q.alpha = q.n * q.one;
+    q.beta = model_.mean_weight(n);
+    q.alpha_beta = q.alpha * q.beta;
+  }
+
   /// R and what follows from it; returns log |I + A|.
   double load_factor(query& q) const {
     q.factor = q.scatter;
@@ -354,6 +385,70 @@ class normal_inverse_wishart_kernel {
     q.lower = q.factor;
     invert_lower(q.factor.data(), d());
     return log_det;
+  }
+
+  void forms(const query& q, const double* block, double* scratch, lanes& square,
+             lanes& across) const noexcept {
+    const double* mean = q.mean.data();
+    const double* pull = q.pull.data();
+    for (index_t k = 0; k < d(); ++k) {
+      const lanes apart = lanes::load(block + k * lanes::count) - mean[k];
+      across = across + apart * pull[k];
+      if (q.n == 1.0) {
+        square = square + apart * apart;
+      } else {
+        apart.store(scratch + k * lanes::count);
+      }
+    }
+    if (q.n != 1.0) square = square_after(q.factor.data(), scratch);
+  }
+
+  static constexpr std::size_t most_in_registers = 8;
+
+  /// The same, to the bit, of so few columns that all is in registers; false of more.
+  template <std::size_t... I>
+  [[nodiscard]] bool forms_of_few(const query& q, const double* block, lanes& square, lanes& across,
+                                  std::index_sequence<I...>) const noexcept {
+    const auto columns = static_cast<std::size_t>(d());
+    return ((columns == I + 1 &&
+             forms_of(q, block, square, across, std::make_index_sequence<I + 1>{})) ||
+            ...);
+  }
+  template <std::size_t... I>
+  static bool forms_of(const query& q, const double* block, lanes& square, lanes& across,
+                       std::index_sequence<I...>) noexcept {
+    const double* mean = q.mean.data();
+    const double* pull = q.pull.data();
+    const double* factor = q.n == 1.0 ? nullptr : q.factor.data();
+    for (std::size_t c = 0; c < lanes::chunks; ++c) {
+      const chunk apart[] = {chunk_of(block + I * lanes::count, c) - mean[I]...};
+      chunk sum{};
+      ((sum = sum + apart[I] * pull[I]), ...);
+      across.part[c] = sum;
+      chunk squares{};
+      if (factor == nullptr) {
+        ((squares = squares + apart[I] * apart[I]), ...);
+      } else {
+        ((squares = squares + square_of(row_times(factor + triangle(static_cast<index_t>(I)), apart,
+                                                  std::make_index_sequence<I + 1>{}))),
+         ...);
+      }
+      square.part[c] = squares;
+    }
+    return true;
+  }
+  template <std::size_t... K>
+  [[nodiscard]] static chunk row_times(const double* row, const chunk* x,
+                                       std::index_sequence<K...>) noexcept {
+    chunk sum{};
+    ((sum = sum + x[K] * row[K]), ...);
+    return sum;
+  }
+  [[nodiscard]] static chunk square_of(const chunk& x) noexcept { return x * x; }
+  [[nodiscard]] static chunk chunk_of(const double* eight, std::size_t c) noexcept {
+    chunk part;
+    std::memcpy(&part, eight + c * (sizeof(chunk) / sizeof(double)), sizeof(part));
+    return part;
   }
 
   /// |R x|² for eight x, field by field. Rows of R are taken in pairs, which halves the loads.

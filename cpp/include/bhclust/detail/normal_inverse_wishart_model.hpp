@@ -6,6 +6,8 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/draws.hpp>
 #include <bhclust/detail/eight_eliminations.hpp>
+#include <bhclust/detail/lane_functions.hpp>
+#include <bhclust/detail/lane_gamma.hpp>
 #include <bhclust/detail/lane_store.hpp>
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/normal_inverse_wishart_kernel.hpp>
@@ -53,6 +55,10 @@ class normal_inverse_wishart_model {
   [[nodiscard]] double nu() const noexcept { return nu_; }
 
   void observe(const row_view& row, double* t) const noexcept {
+    if (t[0] == 0.0) {
+      observe_first(row, t);
+      return;
+    }
     const double n = t[0] + 1.0;
     double* s = scatter(t);
     for (index_t i = 0; i < d(); ++i) {
@@ -84,7 +90,7 @@ class normal_inverse_wishart_model {
     return true;
   }
 
-  void merge(double* t, const double* s) const noexcept {
+  void merge(double* t, const double* s) const {
     if (s[0] == 0.0) return;
     if (t[0] == 0.0) {
       std::copy_n(s, width(), t);
@@ -98,7 +104,7 @@ class normal_inverse_wishart_model {
     t[0] = n;
   }
 
-  void remove(double* t, const double* s) const noexcept {
+  void remove(double* t, const double* s) const {
     if (s[0] == 0.0) return;
     const double left = t[0] - s[0];
     if (left < 0.5) {
@@ -134,7 +140,9 @@ class normal_inverse_wishart_model {
   /// log(1 + growth) count, and where numbers leave the range, one by one.
   void log_marginals(const double* t, index_t count, double* out) const {
     constexpr double most_rows = 1e4;
-    if (nu_ <= most_rows) {
+    if (nu_ <= most_rows && single_rows(t, count)) {
+      log_marginals_of_rows(t, count, out);
+    } else if (nu_ <= most_rows) {
       log_marginals_eight(t, count, out);
     } else {
       std::fill_n(out, count, std::numeric_limits<double>::infinity());
@@ -147,10 +155,7 @@ class normal_inverse_wishart_model {
   /// Terms of sizes that most clusters have.
   void prepare(index_t rows) {
     constexpr index_t largest = 1024;
-    size_terms_.clear();
-    for (index_t n = 0; n <= std::min(rows, largest); ++n) {
-      size_terms_.push_back(size_term(static_cast<double>(n), d(), nu_, log_det_psi_));
-    }
+    size_terms_ = size_terms(std::min(rows, largest));
   }
 
   /// Fields: mean (d), kappa, nu, psi (d × d, the entries taken as independent).
@@ -262,6 +267,21 @@ class normal_inverse_wishart_model {
     return size_term(n, d(), nu_, log_det_psi_);
   }
 
+  /// The same of 0, 1, …, most rows.
+  [[nodiscard]] std::vector<double> size_terms(index_t most) const {
+    constexpr index_t large = 32;
+    const bool in_range = static_cast<double>(most) < 1e290 * kappa_;
+    const index_t first = in_range ? std::max(large, d()) : most + 1;
+    const auto dim = static_cast<double>(d());
+    return table_of_sizes(
+        most, first, 64 * d(), [&](double n) { return size_term(n, d(), nu_, log_det_psi_); },
+        [&](const lanes& n) {
+          return log_multigamma_ratio(0.5 * nu_, n * 0.5, d()) -
+                 n * (0.5 * (dim * ln_pi + log_det_psi_)) -
+                 log1p(n / lanes::all(kappa_)) * (0.5 * dim);
+        });
+  }
+
   /// κn / (κ + n): what the mean's distance from the prior's weighs.
   [[nodiscard]] double mean_weight(double n) const noexcept { return kappa_ / (kappa_ + n) * n; }
 
@@ -279,6 +299,22 @@ class normal_inverse_wishart_model {
     for (index_t i = 0; i < d(); ++i) y[i] = x[i] - from[i];
     solve_lower(factor_.data(), y, d());
   }
+
+  /// At least |y|² for any offset whose coordinates are at most so large, y in units of the prior;
+  /// `most` is overwritten.
+  [[nodiscard]] double most_white_square(double* most) const noexcept {
+    double square = 0.0;
+    for (index_t i = 0; i < d(); ++i) {
+      const double* row = factor_.data() + triangle(i);
+      for (index_t k = 0; k < i; ++k) most[i] += std::fabs(row[k]) * most[k];
+      most[i] /= row[i];
+      square += most[i] * most[i];
+    }
+    return square;
+  }
+
+  /// Eight offsets, field by field, in units of the prior, in place.
+  void whiten_eight_offsets(double* y) const noexcept { solve_lower_eight(factor_.data(), y, d()); }
 
   /// y ← the cluster's mean - from, in units of the prior.
   void white_mean(const double* t, const double* from, double* y) const noexcept {
@@ -353,6 +389,34 @@ class normal_inverse_wishart_model {
       return of_scatter + std::log1p(weight * distance);
     }
   };
+
+  [[nodiscard]] bool single_rows(const double* t, index_t count) const noexcept {
+    for (index_t i = 0; i < count; ++i) {
+      if (t[i * width()] != 1.0) return false;
+    }
+    return true;
+  }
+
+  /// As the next, to the bit, of clusters without a scatter.
+  void log_marginals_of_rows(const double* t, index_t count, double* out) const {
+    constexpr index_t w = lanes::count;
+    small_buffer space(d() * w);
+    double* y = space.data();
+    double values[w];
+    for (index_t l = 0; l < w; ++l) {
+      const double* own = t + std::min(l, count - 1) * width();
+      for (index_t i = 0; i < d(); ++i) y[i * w + l] = from_prior(own, i);
+    }
+    solve_lower_eight(factor_.data(), y, d());
+    lanes square = lanes::all(0.0);
+    for (index_t i = 0; i < d(); ++i) {
+      square = square + lanes::load(y + i * w) * lanes::load(y + i * w);
+    }
+    const lanes weight = lanes::all(kappa_) / (lanes::all(1.0) + kappa_);
+    (log(weight * square + 1.0) * (nu_ + 1.0) * 0.5).store(values);
+    const double term = size_term(1.0);
+    for (index_t i = 0; i < count; ++i) out[i] = term - values[i];
+  }
 
   void log_marginals_eight(const double* t, index_t count, double* out) const {
     constexpr index_t w = lanes::count;
@@ -483,10 +547,18 @@ class normal_inverse_wishart_model {
     return (t[1 + i] - s[1 + i]) + (low(t)[i] - low(s)[i]);
   }
 
-  void add_between(double* t, const double* s, double weight) const noexcept {
+  void observe_first(const row_view& row, double* t) const noexcept {
+    std::fill_n(t, width(), 0.0);
+    t[0] = 1.0;
+    for (index_t i = 0; i < d(); ++i) t[1 + i] = row.value(i);
+  }
+
+  void add_between(double* t, const double* s, double weight) const {
+    small_buffer apart(d());
     double* e = scatter(t);
     for (index_t i = 0; i < d(); ++i) {
-      for (index_t k = 0; k <= i; ++k) *e++ += offset(t, s, i) * offset(t, s, k) * weight;
+      const double own = apart.data()[i] = offset(t, s, i);
+      for (index_t k = 0; k <= i; ++k) *e++ += own * apart.data()[k] * weight;
     }
   }
 

@@ -42,6 +42,28 @@ namespace bhclust::detail {
   return middle;
 }
 
+/// How far cells of each column are at most from each other and from one value more; no number
+/// where one is missing. O(cells).
+[[nodiscard]] inline std::vector<double> reaches_of(const table_view& X,
+                                                    const std::vector<double>& more) {
+  std::vector<double> low = more;
+  std::vector<double> high = more;
+  double sum = 0.0;  // no number if a cell is none
+  pacer pace;
+  for (index_t i = 0; i < X.rows(); ++i) {
+    pace(X.columns());
+    const row_view row = X.row(i);
+    for (std::size_t j = 0; j < more.size(); ++j) {
+      const double x = row.value(static_cast<index_t>(j));
+      low[j] = std::min(low[j], x);
+      high[j] = std::max(high[j], x);
+      sum += x - x;
+    }
+  }
+  for (std::size_t j = 0; j < more.size(); ++j) high[j] = (high[j] - low[j]) + sum;
+  return high;
+}
+
 /// What the Gaussian families' defaults are made of. All finite, variances above 0.
 struct column_spread {
   double median = 0.0;

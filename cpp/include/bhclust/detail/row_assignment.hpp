@@ -40,6 +40,7 @@ class row_assignment {
         rows_(X.rows()),
         least_value_(std::nextafter(std::log(alpha), -std::numeric_limits<double>::infinity())),
         may_keep_queries_(queries_last(store_)),
+        has_rows_(lends_rows(store_) && rows_ <= most_rows_kept),
         taken_(at(X.rows()), false) {}
 
   void run(const std::vector<index_t>& seeds) {
@@ -54,11 +55,23 @@ class row_assignment {
       progress_.tick();
     }
     for (auto& c : clusters_) take_in(c);
-    keep_clusters(rows_);
-    give_members();
+    const auto older = [](const cluster& a, const cluster& b) { return a.slot < b.slot; };
+    std::sort(clusters_.begin(), clusters_.end(), older);
+    for (auto& c : clusters_) members_.push_back(std::move(c.rows));
+    if (!has_rows_) forget_rows();
   }
 
-  /// Rows of each cluster; cluster c is at slot c of the store, in order of slots.
+  /// Whether row i is at slot i of the store.
+  [[nodiscard]] bool has_rows() const noexcept { return has_rows_; }
+  /// Cluster c is at slot c of the store from now on, and nothing else is there.
+  void forget_rows() {
+    has_rows_ = false;
+    if (clusters_.empty()) return;
+    keep_clusters(rows_);
+    clusters_.clear();
+  }
+
+  /// Rows of each cluster.
   [[nodiscard]] std::vector<std::vector<index_t>>& members() noexcept { return members_; }
   [[nodiscard]] Store& store() noexcept { return store_; }
 
@@ -223,9 +236,10 @@ class row_assignment {
   void keep_clusters_if_sparse(index_t begin) {
     constexpr index_t fewest = 4096;
     if (store_.slots() <= fewest) return;
-    index_t needed = count() + rows_ - begin;
+    const index_t rows_needed = has_rows_ ? rows_ : rows_ - begin;
+    index_t needed = count() + rows_needed;
     for (const auto& c : clusters_) needed += static_cast<index_t>(c.waiting.size());
-    if (2 * needed < store_.slots()) keep_clusters(begin);
+    if (2 * needed < store_.slots()) keep_clusters(has_rows_ ? 0 : begin);
   }
 
   /// Drops all slots but those of clusters, of rows that wait and of rows from `begin` on.
@@ -252,11 +266,8 @@ class row_assignment {
     }
   }
 
-  void give_members() {
-    members_.resize(clusters_.size());
-    for (auto& c : clusters_) members_[at(c.slot)] = std::move(c.rows);
-    clusters_.clear();
-  }
+  /// Rows so few stay in the store, where trees below take them from.
+  static constexpr index_t most_rows_kept = 16384;
 
   /// Scores worth a fork and join.
   static constexpr index_t worth_sharing = 65536;
@@ -268,6 +279,7 @@ class row_assignment {
   index_t rows_;
   double least_value_;  ///< just below a row's by itself: of equals a cluster wins
   bool may_keep_queries_;
+  bool has_rows_;
   bool keeps_queries_ = false;
   std::vector<bool> taken_;
   index_t shift_ = 0;  ///< rows dropped, less those that are clusters or wait

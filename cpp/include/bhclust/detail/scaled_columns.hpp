@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/moments.hpp>
 #include <bhclust/detail/robust.hpp>
+#include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
@@ -47,6 +48,23 @@ class scaled_columns {
     return (x - middle_[at]) / unit_[at];
   }
 
+  /// Whether there is nothing missing, and rows and prior means are so near each other that the
+  /// middle need not be known to take them all.
+  [[nodiscard]] static bool are_near(const table_view& X, const std::vector<double>& unit,
+                                     const std::vector<double>& prior_mean) {
+    const auto reach = reaches_of(X, prior_mean);
+    for (std::size_t j = 0; j < unit.size(); ++j) {
+      if (!(reach[j] / unit[j] < farthest_row)) return false;
+    }
+    return true;
+  }
+
+  /// Eight cells of a column, in place.
+  void scale_eight(index_t j, double* cells) const noexcept {
+    const auto at = static_cast<std::size_t>(j);
+    ((lanes::load(cells) - middle_[at]) / lanes::all(unit_[at])).store(cells);
+  }
+
   /// The mean of some rows, and their sum of squares about it.
   [[nodiscard]] double mean(index_t j, const moments& rows) const noexcept {
     const auto at = static_cast<std::size_t>(j);
@@ -62,7 +80,6 @@ class scaled_columns {
   /// products of squares overflow. Without prior means these are not looked at.
   [[nodiscard]] bool take(const table_view& X, const std::vector<double>& prior_mean,
                           bool with_holes = false) const {
-    constexpr double farthest_row = 1e6;
     constexpr double farthest_prior = 1e15;
     pacer pace;
     for (index_t j = 0; j < X.columns(); ++j) {
@@ -81,6 +98,8 @@ class scaled_columns {
   }
 
  private:
+  static constexpr double farthest_row = 1e6;
+
   std::vector<double> middle_, unit_;
 };
 

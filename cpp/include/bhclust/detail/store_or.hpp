@@ -41,6 +41,12 @@ class store_or {
     }
   }
 
+  store_or(const store_or& whole, const std::vector<index_t>& slots)
+      : fast_(rows_of(whole.fast_, slots)), plain_(rows_of(whole.plain_, slots)) {}
+
+  [[nodiscard]] bool lends_rows() const {
+    return fast_ ? detail::lends_rows(*fast_) : detail::lends_rows(*plain_);
+  }
   [[nodiscard]] index_t slots() const noexcept { return fast_ ? fast_->slots() : plain_->slots(); }
   void load(query& q, index_t slot) const {
     fast_ ? fast_->load(q.fast, slot) : plain_->load(q.plain, slot);
@@ -91,6 +97,18 @@ class store_or {
   void keep(const std::vector<index_t>& kept) { fast_ ? fast_->keep(kept) : plain_->keep(kept); }
 
  private:
+  template <class Store>
+  [[nodiscard]] static std::unique_ptr<Store> rows_of(const std::unique_ptr<Store>& whole,
+                                                      const std::vector<index_t>& slots) {
+    if constexpr (may_lend_rows<Store>) {
+      if (whole) return std::make_unique<Store>(*whole, slots);
+    } else {
+      static_cast<void>(whole);
+      static_cast<void>(slots);
+    }
+    return nullptr;
+  }
+
   std::unique_ptr<Fast> fast_;
   std::unique_ptr<Plain> plain_;  ///< where there is no fast one
 };

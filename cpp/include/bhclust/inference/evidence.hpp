@@ -105,7 +105,7 @@ class crossing_visitor {
       if (counts(*tree_, k.node, move, set_)) add(k.node, move, l, r);
     }
   }
-  void finish() { batch_.flush(give()); }
+  void finish() { batch_.finish(give()); }
 
  private:
   void add(index_t node, relocation move, const node_statistics& l, const node_statistics& r) {
@@ -147,10 +147,9 @@ template <class Model>
   constexpr double nothing = -std::numeric_limits<double>::infinity();
   crossing_columns found(static_cast<std::size_t>(t.merges()),
                          {nothing, nothing, nothing, nothing});
-  auto visitors = walk_statistics<2>(t, X, model, team, progress, [&] {
+  static_cast<void>(walk_statistics<2>(t, X, model, team, progress, [&] {
     return crossing_visitor<Model>(t, model, p, set, found);
-  });
-  for (auto& visitor : visitors) visitor.finish();
+  }));
   return found;
 }
 

@@ -395,30 +395,36 @@ class descent {
 };
 
 /// Writes the log marginal likelihood of every node that it is shown, and what follows from those
-/// of small subtrees while they are at hand.
+/// of small subtrees while they are at hand. Rows have batches of their own, as models may have
+/// less to do for them.
 template <class Model>
 class climbing_visitor {
  public:
-  climbing_visitor(const Model& model, const climb& up, std::vector<double>& out)
-      : batch_(model), climb_(&up), out_(&out) {}
+  climbing_visitor(const Model& model, const climb& up, index_t leaves, std::vector<double>& out)
+      : rows_(model), merges_(model), climb_(&up), leaves_(leaves), out_(&out) {}
 
   void operator()(const node_statistics& node, const node_statistics&, const node_statistics&) {
-    batch_.add(node.node, node.own, give());
+    (node.node < leaves_ ? rows_ : merges_).add(node.node, node.own, give());
+  }
+  void finish() {
+    rows_.finish(give());
+    merges_.finish(give());
   }
   void finished(const small_subtree& s) {
     if (s.nodes() < 2 * climb::least_rows - 1) return;
-    finish();
+    rows_.flush(give());
+    merges_.flush(give());
     climb_->subtree(s);
   }
-  void finish() { batch_.flush(give()); }
 
  private:
   [[nodiscard]] auto give() const {
     return [out = out_->data()](index_t node, double value) { out[node] = value; };
   }
 
-  marginal_batch<Model> batch_;
+  marginal_batch<Model> rows_, merges_;
   const climb* climb_;
+  index_t leaves_;
   std::vector<double>* out_;
 };
 
@@ -441,10 +447,9 @@ void climb_up(const tree& t, const table_view& X, const Model& model, tree_poste
               thread_team& team, progress_meter& progress) {
   p.rows = rows_of_nodes(t, X);
   const climb up(t, p);
-  auto visitors = walk_statistics<1>(t, X, model, team, progress, [&] {
-    return climbing_visitor<Model>(model, up, p.log_marginal);
-  });
-  for (auto& visitor : visitors) visitor.finish();
+  static_cast<void>(walk_statistics<1>(t, X, model, team, progress, [&] {
+    return climbing_visitor<Model>(model, up, t.leaves(), p.log_marginal);
+  }));
   up.leaves(team);
   up.rest(X);
 }
