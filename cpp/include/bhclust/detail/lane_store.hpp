@@ -32,15 +32,14 @@ namespace bhclust::detail {
 ///     void merge(const double* a, const double* b, double* made) const     // cluster records
 ///     void absorb(double* cluster, const double* b) const     // optional, with the next: merge in
 ///     void finish(double* cluster) const                      // place, but for what finish makes
-///     void absorb_row(double* cluster, const double* row) const   // optional: as of the lifted
-///     row Kernel(const Model&, const table_view&, index_t most)   // optional, with the next two,
-///     for static double group_mean(const Model&, const double* t, double* mean)   // groups; its
-///     rows,
+///     void absorb_row(double* cluster, const double* row) const   // optional: the lifted row's
+///     Kernel(const Model&, const table_view&, index_t most)   // optional, with the next two, for
+///     static double group_mean(const Model&, const double* t, double* mean)   // groups; its rows,
 ///                                                             // 0: the group is not taken
 ///     void encode_group(const Model&, const double* t, double* cluster) const
 ///     struct query
 ///     void load(query&, const double* cluster) const
-///     void load_row(query&, const double* row) const      // optional: as of the lifted row
+///     void load_row(query&, const double* row) const      // optional: the lifted row's
 ///     lanes rows(const query&, const double* block, double* scratch) const      // gains
 ///     lanes clusters(const query&, const double* block, double* scratch) const
 /// A kernel whose row records are coordinates and one term more may search in boxes
