@@ -95,15 +95,15 @@ class _Store:
 #: Of dense tables.
 STORES = {
     "BernoulliBeta": _Store(200, 7, 42),
-    "CategoricalDirichlet": _Store(200, 10, 40),
-    "MultinomialDirichlet": _Store(200, 24, 56),
-    "PoissonGamma": _Store(200, 18, 76),
-    "GeometricBeta": _Store(200, 13, 76),
+    "CategoricalDirichlet": _Store(200, 10, 54),
+    "MultinomialDirichlet": _Store(200, 24, 102),
+    "PoissonGamma": _Store(200, 21, 90),
+    "GeometricBeta": _Store(200, 13, 86),
     "NegativeBinomialBeta": _Store(200, 8, 76),
     "ExponentialGamma": _Store(200, 20, 24),
     "NormalInverseGamma": _Store(290, 17, 28),
     "NormalInverseWishart": _Store(290, 10, 24, 1.6),
-    "NormalKnownVariance": _Store(290, 14, 18),
+    "NormalKnownVariance": _Store(290, 14, 22),
     "VonMisesFisher": _Store(200, 17, 36),
     "GaussianProcess": _Store(200, 10, 24),
 }
@@ -272,7 +272,7 @@ def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
     for part, of in _parts(family, shape):
         pairs = 4 * part._width(of.d) if part.name == "NormalInverseWishart" else 0
         is_sparse_bits = of.stored is not None and part.name == "BernoulliBeta"
-        cell = 68 if is_sparse_bits else _store(part, of).kmeans
+        cell = 76 if is_sparse_bits else _store(part, of).kmeans
         total += math.ceil(of.n * (of.d * cell + pairs))
     return total
 
