@@ -290,8 +290,8 @@ def _randomized(family: Family, shape: Shape, *, n_threads: int, **_: int) -> in
 
 def _posterior(family: Family, shape: Shape, **_: int) -> int:
     if shape.grouped:
-        return 115 * shape.n
-    return 82 * shape.n + shape.copy + _on_the_way(family, shape)
+        return 120 * shape.n
+    return 88 * shape.n + shape.copy + _on_the_way(family, shape)
 
 
 def _on_the_way(family: Family, shape: Shape) -> int:
