@@ -72,7 +72,11 @@ def shape_of(table: Table, family: Family | None = None) -> Shape:
         return Shape(n, d, grouped=True, weight=table.total_weight)
     if table.is_sparse:
         values = table.arrays[0]
-        return Shape(n, d, stored=len(values), total=float(np.sum(values)))
+        with np.errstate(all="ignore"):
+            total = float(np.sum(values))
+        # cells that no family takes are told of by others
+        is_sum = math.isfinite(total) and total >= 0
+        return Shape(n, d, stored=len(values), total=total if is_sum else math.inf)
     if family is not None and HOLES.keys().isdisjoint(_names(family)):
         return Shape(n, d)
     with np.errstate(all="ignore"):

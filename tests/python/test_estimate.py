@@ -82,7 +82,8 @@ def test_what_is_measured_is_at_most_what_is_told(call: tuple[str, str, str, int
         check=True,
     )
     found = json.loads(done.stdout)
-    assert 1.0 <= found["estimated"] / found["measured"] <= 3
+    # threads that wait for each other need less at once
+    assert 1.0 <= found["estimated"] / found["measured"] <= 5
 
 
 def test_wide_tables_of_few_rows_are_told() -> None:
