@@ -186,6 +186,7 @@ class margin_clusters {
       const double own = search.offset(s);
       const index_t c = s - run.first;
       if (!(own < infinite) || own - known_gain(run.q, c) > search.best.cost) continue;
+      if (run.open.empty()) run.open.reserve(static_cast<std::size_t>(search.end - s));
       run.open.push_back({c, own, 0.0, total_gain(run.model, run.q, c), 0.0});
     }
   }
