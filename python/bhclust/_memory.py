@@ -175,9 +175,9 @@ def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
     """
     total = 0
     for part, of in _parts(family, shape):
-        of_sums = int(np.clip(1_000_000 // max(of.d, 1), 16, 4096))
+        of_sums = min(max(1_000_000 // max(of.d, 1), 16), 4096)
         if rows is not None:
-            of_sums = min(of_sums, int(np.clip(rows // 8, 16, 4096)))
+            of_sums = min(of_sums, max(rows // 8, 16))
         of_rows = min(of_sums, (shape.n if rows is None else rows) + 1)
         given = {
             name: _by_column(value, of.d)
