@@ -18,6 +18,8 @@ import bhclust
 from bhclust.metrics import adjusted_rand_index
 
 DRAWS = 3
+#: Calls are short, and the first ones of a process slower.
+RUNS = 15
 FAMILIES = ("gaussian", "gaussian-diag")
 #: Rows of a shard.
 SHARD = 100_000
@@ -57,9 +59,9 @@ def abalone(folder: Path) -> Any:
 
 
 def measured(grow: Callable[..., bhclust.Tree], X: Any, family: Any) -> tuple[float, float]:
-    """Bound, and the least user CPU seconds of three runs on one thread."""
+    """Bound, and the least user CPU seconds of RUNS on one thread."""
     seconds = []
-    for _ in range(3):
+    for _ in range(RUNS):
         start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         tree = grow(X, family, n_threads=1)
         seconds.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - start)
