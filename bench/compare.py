@@ -109,9 +109,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Times bhclust beside the peers installed.")
     parser.add_argument("--most", type=int, metavar="N", help="leave out tables of more rows")
     parser.add_argument("--only", metavar="WORD", default="", help="tables whose title has it")
-    parser.add_argument(
-        "--threads", type=numbers, metavar="K,K,…", help="for bhclust [1 and all cores]"
-    )
+    parser.add_argument("--threads", type=numbers, metavar="K,K,…", help="for bhclust [all cores]")
     parser.add_argument(
         "--patience",
         type=float,
@@ -144,7 +142,7 @@ def main() -> int:
         print("bhclust is not installed for this Python; `make setup` does it", file=sys.stderr)
         return 1
     matches = wanted(options)
-    groups = plan(matches, sorted(set(options.threads or [1, cores()])))
+    groups = plan(matches, sorted(set(options.threads or [cores()])))
     before, start = load(), perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         draw_tables(matches, folder)

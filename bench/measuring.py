@@ -108,7 +108,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     X = np.load(job["file"])
     few = method.input(X[: method.warm_up_rows].copy(), table, job["threads"])
     method.call(few, table, job["threads"])
-    given = method.input(X, table, job["threads"])
+    kept = Path(job["file"]).with_suffix(f".{job['method']}.pickle")
+    given = method.input(X, table, job["threads"], kept)
 
     def call() -> object:
         return method.call(given, table, job["threads"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import util
@@ -30,17 +31,15 @@ def rbhc(X: Any, table: Table, threads: int) -> object:
     return bhclust.rbhc(X, table.rbhc, n_threads=threads)
 
 
-def with_tree(X: Any, table: Table, threads: int) -> Any:
-    """The rows, RBHC's tree of them and the family."""
-    import bhclust
-
-    return X, bhclust.rbhc(X, table.rbhc, n_threads=threads), family_of(X, table)
+def tree_and_family(X: Any, table: Table, threads: int) -> Any:
+    """RBHC's tree of the rows, and the family."""
+    return rbhc(X, table, threads), family_of(X, table)
 
 
 def posterior(given: Any, _table: Table, threads: int) -> object:
     import bhclust
 
-    X, tree, family = given
+    X, (tree, family) = given
     return bhclust.posterior(tree, X, family, n_threads=threads)
 
 
@@ -103,7 +102,7 @@ class Method:
     """One way to a tree, or from it.
 
     `pair_matrices` of 8 bytes a pair is what it needs beyond its input. `prepare`, which is not
-    timed, makes of the rows what `call` takes.
+    timed, makes of the rows what `call` takes beside them.
     """
 
     label: str
@@ -115,8 +114,16 @@ class Method:
     warm_up_rows: int = 64
     prepare: Callable[[Any, Table, int], Any] | None = None
 
-    def input(self, X: Any, table: Table, threads: int) -> Any:
-        return X if self.prepare is None else self.prepare(X, table, threads)
+    def input(self, X: Any, table: Table, threads: int, kept: Path | None = None) -> Any:
+        """What `call` takes; what was prepared is kept in a file, for other processes."""
+        if self.prepare is None:
+            return X
+        if kept is not None and kept.exists():
+            return X, pickle.loads(kept.read_bytes())
+        made = self.prepare(X, table, threads)
+        if kept is not None:
+            kept.write_bytes(pickle.dumps(made))
+        return X, made
 
     def suits(self, table: Table) -> bool:
         needed = {bhc: [table.bhc], rbhc: [table.rbhc], posterior: [table.bhc, table.rbhc]}
@@ -142,7 +149,7 @@ METHODS = {
         "bhclust",
         posterior,
         threaded=True,
-        prepare=with_tree,
+        prepare=tree_and_family,
     ),
     "sort": Method("numpy.sort of each column", "numpy", "numpy", sort),
     "scipy": Method("scipy linkage(ward)", "scipy", "scipy", scipy_ward, pair_matrices=2),

@@ -50,7 +50,7 @@ benchmark::internal::Benchmark* add(index_t d, relaxed_method method) {
 
 template <class Family>
 void add_over_rows(index_t d, relaxed_method method, index_t largest) {
-  auto* over_rows = add<Family>(d, method)->Complexity(benchmark::oNSquared);
+  auto* over_rows = add<Family>(d, method)->Complexity();
   for (index_t n = 500; n <= largest; n *= 2) over_rows->Arg(n);
 }
 
