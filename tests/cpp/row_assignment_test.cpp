@@ -1,5 +1,6 @@
 // Rows that join clusters: clusters passed over by their peaks are never the best.
 #include "gaussian_tables.hpp"
+#include <bhclust/any_family.hpp>
 #include <bhclust/detail/row_assignment.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/family/normal_inverse_gamma.hpp>
@@ -140,6 +141,11 @@ TEST_CASE("row assignment: less than half is scored where clusters are apart") {
   const auto some = assigned<true>(family, X.view(), seeds, 1.0, 1);
   CHECK(some.members == all.members);
   CHECK_MESSAGE(2 * some.scored < all.scored, some.scored << " of " << all.scored);
+  // and by the type-erased store, which Python has
+  const bhclust::any_family erased = family;
+  const auto by_erased = assigned<true>(erased, X.view(), seeds, 1.0, 1);
+  CHECK(by_erased.members == all.members);
+  CHECK(by_erased.scored == some.scored);
 }
 
 TEST_CASE("row assignment: more threads, more slots than are kept, the same clusters") {
