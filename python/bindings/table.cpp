@@ -41,15 +41,12 @@ held_table group_table(const dense_array& values, const index_array& weights, in
           groups(values.data(), weights.data(), values.shape(0), values.shape(1), columns)};
 }
 
-/// Copies cells, part by part.
 void copy_cells(const double* from, index_t count, double* to, int n_threads) {
-  constexpr index_t part = 1 << 17;
-  detail::thread_team team(count <= part ? 1 : n_threads);
-  team.run((count + part - 1) / part,
-           [&](int, index_t c) {
-             std::copy_n(from + c * part, std::min(part, count - c * part), to + c * part);
-           },
-           [] { detail::pulse(); });
+  constexpr index_t few = 1 << 17;
+  detail::thread_team team(count <= few ? 1 : n_threads);
+  detail::in_parts(team, 0, count, [&](index_t begin, index_t end) {
+    std::copy(from + begin, from + end, to + begin);
+  });
 }
 
 /// The table with cells of its own, that nobody writes to.

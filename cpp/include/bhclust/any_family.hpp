@@ -49,6 +49,10 @@ class erased_store {
   virtual void retire(index_t slot) = 0;
   [[nodiscard]] virtual bool bounds_costs() const = 0;
   virtual void bounds(const query& q, index_t begin, index_t end, double* out) const = 0;
+  /// The next two are 0 where this is false.
+  [[nodiscard]] virtual bool has_peaks() const = 0;
+  [[nodiscard]] virtual double peak(const query& q) const = 0;
+  [[nodiscard]] virtual double own(index_t slot) const = 0;
   virtual index_t merge(index_t a, index_t b) = 0;
   virtual index_t merge_all(index_t a, const std::vector<index_t>& others) = 0;
   virtual void keep(const std::vector<index_t>& slots) = 0;
@@ -104,6 +108,23 @@ class erased_store_of final : public erased_store {
   void bounds(const query& q, index_t begin, index_t end, double* out) const override {
     if constexpr (has<bounds_t, Store>) {
       store_.bounds(static_cast<const held_query&>(q).held, begin, end, out);
+    }
+  }
+  [[nodiscard]] bool has_peaks() const override { return detail::has_peaks(store_); }
+  [[nodiscard]] double peak(const query& q) const override {
+    if constexpr (has<peak_t, Store>) {
+      return store_.peak(static_cast<const held_query&>(q).held);
+    } else {
+      static_cast<void>(q);
+      return 0.0;
+    }
+  }
+  [[nodiscard]] double own(index_t slot) const override {
+    if constexpr (has<peak_t, Store>) {
+      return store_.own(slot);
+    } else {
+      static_cast<void>(slot);
+      return 0.0;
     }
   }
   index_t merge(index_t a, index_t b) override { return store_.merge(a, b); }
@@ -393,6 +414,9 @@ class any_model::store {
   void bounds(const query& q, index_t begin, index_t end, double* out) const {
     store_->bounds(*q.held, begin, end, out);
   }
+  [[nodiscard]] bool has_peaks() const { return store_->has_peaks(); }
+  [[nodiscard]] double peak(const query& q) const { return store_->peak(*q.held); }
+  [[nodiscard]] double own(index_t slot) const { return store_->own(slot); }
   index_t merge(index_t a, index_t b) { return store_->merge(a, b); }
   index_t merge_all(index_t a, const std::vector<index_t>& others) {
     return store_->merge_all(a, others);

@@ -7,6 +7,7 @@
 #include <bhclust/types.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -76,20 +77,20 @@ class average_linkage {
   /// The last but one of the chain, unless another costs less: chains then never run in circles.
   [[nodiscard]] index_t follower() noexcept {
     const double* costs = row(chain_.back());
-    lanes least = lanes::all(infinite);
-    for (index_t k = 0; k < stride_; k += lanes::count) least = smaller(cost(costs, k), least);
-    double eight[lanes::count];
-    least.store(eight);
-    const double lowest = *std::min_element(eight, eight + lanes::count);
+    lanes least = cost(costs, 0);
+    for (index_t k = lanes::count; k < stride_; k += lanes::count) {
+      least = smaller(cost(costs, k), least);
+    }
+    const double lowest = smallest(least);
     if (chain_.size() >= 2) {
       const index_t before = chain_[chain_.size() - 2];
       if (!(lowest < costs[before])) return before;
     }
     if (!(lowest < infinite)) return first_live(chain_.back());
     index_t k = 0;
-    while (bits_at_most(cost(costs, k), lanes::all(lowest)) == 0) k += lanes::count;
-    while (costs[k] + gone_[at(k)] != lowest) ++k;
-    return k;
+    std::uint64_t found = 0;
+    while ((found = bits_at_most(cost(costs, k), lanes::all(lowest))) == 0) k += lanes::count;
+    return k + lowest_bit(found);
   }
 
   /// Those of items k … k + 7 that are left.

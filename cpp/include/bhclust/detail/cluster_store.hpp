@@ -29,6 +29,9 @@
 ///                                                     // out[s - begin] <= -gain(query, s)
 ///     bool queries_last() const                       // [false] whether merge() leaves queries
 ///                                                     // good
+///     bool has_peaks() const                          // optional, with the next two: whether
+///     double peak(const query&) const                 // gain(query, s) <= peak + own(s) for all
+///     double own(index_t s) const                     // rows s, but for rounding of own(s)
 /// where gain is the score's (score.hpp). A gain depends on the two clusters alone, never on slots,
 /// on the bounds of a call or on other clusters. load and row are safe from several threads; row
 /// may share a query. Families replace this plain store with faster ones (`Model::store`).
@@ -151,6 +154,23 @@ template <class Store>
     return false;
   }
 }
+
+template <class Store>
+using has_peaks_t = decltype(std::declval<const Store&>().has_peaks());
+
+/// The same of peaks.
+template <class Store>
+[[nodiscard]] bool has_peaks(const Store& store) {
+  if constexpr (has<has_peaks_t, Store>) {
+    return store.has_peaks();
+  } else {
+    return false;
+  }
+}
+
+template <class Store>
+using peak_t =
+    decltype(std::declval<const Store&>().peak(std::declval<const typename Store::query&>()));
 
 template <class Store>
 using merge_all_t = decltype(std::declval<Store&>().merge_all(

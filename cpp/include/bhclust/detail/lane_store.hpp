@@ -42,6 +42,10 @@ namespace bhclust::detail {
 ///     void load_row(query&, const double* row) const      // optional: the lifted row's
 ///     lanes rows(const query&, const double* block, double* scratch) const      // gains
 ///     lanes clusters(const query&, const double* block, double* scratch) const
+///     void rows_of_blocks(const query&, const double* blocks, index_t count, double* scratch,
+///                         double* out) const      // optional: rows() of blocks in a row
+///     double peak(const query&) const     // optional, with the next: gains of rows exceed their
+///     double own(const double* row) const         // own terms by no more
 /// A kernel whose row records are coordinates and one term more may search in boxes
 /// (row_boxes.hpp).
 template <class Kernel>
@@ -54,6 +58,8 @@ template <class Kernel>
 using encode_eight_t = decltype(&Kernel::encode_eight);
 template <class Kernel>
 using load_row_t = decltype(&Kernel::load_row);
+template <class Kernel>
+using rows_of_blocks_t = decltype(&Kernel::rows_of_blocks);
 template <class Kernel>
 using encode_group_t = decltype(&Kernel::encode_group);
 
@@ -110,6 +116,18 @@ class lane_store {
 
   [[nodiscard]] static bool queries_last() noexcept { return true; }
 
+  [[nodiscard]] bool has_peaks() const noexcept { return has<peak_t, Kernel> && rows_.size() > 0; }
+  template <class K = Kernel, class = peak_t<K>>
+  [[nodiscard]] double peak(const query& q) const {
+    return kernel_->peak(q);
+  }
+  template <class K = Kernel, class = peak_t<K>>
+  [[nodiscard]] double own(index_t slot) const {
+    small_buffer record(rows_.fields());
+    rows_.copy(slot, record.data());
+    return kernel_->own(record.data());
+  }
+
   void prepare_searches() {
     if constexpr (has<aim_t, Kernel>) {
       const index_t coordinates = rows_.fields() - 1;
@@ -144,10 +162,16 @@ class lane_store {
     const index_t split = std::clamp(n, begin, end);
     // A row costs at most the square of its fields, a cluster its fields times a row's.
     const index_t work = lanes::count * rows_.fields();
-    sweep(begin, split, out, work * rows_.fields(),
-          [&](index_t b) { return kernel_->rows(q, rows_.block(b), scratch.data()); });
+    sweep(begin, split, out, work * rows_.fields(), [&](index_t b, index_t count, double* gains) {
+      rows_of_blocks(q, b, count, scratch.data(), gains);
+    });
     sweep(split - n, end - n, out + (split - begin), work * clusters_.fields(),
-          [&](index_t b) { return kernel_->clusters(q, clusters_.block(b), scratch.data()); });
+          [&](index_t b, index_t count, double* gains) {
+            for (index_t i = 0; i < count; ++i) {
+              kernel_->clusters(q, clusters_.block(b + i), scratch.data())
+                  .store(gains + i * lanes::count);
+            }
+          });
   }
 
   index_t merge(index_t a, index_t b) {
@@ -346,23 +370,38 @@ class lane_store {
     kernel_->lift(row.data(), record);
   }
 
-  /// Whole blocks, of which only the lanes in [begin, end) are written; `work` is a block's.
+  void rows_of_blocks(const query& q, index_t b, index_t count, double* scratch,
+                      double* out) const {
+    if constexpr (has<rows_of_blocks_t, Kernel>) {
+      kernel_->rows_of_blocks(q, rows_.block(b), count, scratch, out);
+    } else {
+      for (index_t i = 0; i < count; ++i) {
+        kernel_->rows(q, rows_.block(b + i), scratch).store(out + i * lanes::count);
+      }
+    }
+  }
+
+  /// Calls gains(block, count, out) for whole blocks, of which only the lanes in [begin, end) are
+  /// written; `work` is a block's.
   template <class Gains>
   static void sweep(index_t begin, index_t end, double* out, index_t work, const Gains& gains) {
+    constexpr index_t w = lanes::count;
+    constexpr index_t at_once = 64;
     pacer pace;
     for (index_t s = begin; s < end;) {
-      pace(work);
-      const index_t b = s / lanes::count;
-      const index_t stop = std::min(end, (b + 1) * lanes::count);
-      const lanes found = gains(b);
-      if (stop - s == lanes::count) {
-        found.store(out + (s - begin));
-      } else {
-        std::array<double, lanes::count> all{};
-        found.store(all.data());
-        std::copy(all.data() + (s - b * lanes::count), all.data() + (stop - b * lanes::count),
-                  out + (s - begin));
+      const index_t b = s / w;
+      if (s % w == 0 && s + w <= end) {
+        const index_t count = std::min(at_once, (end - s) / w);
+        pace(count * work);
+        gains(b, count, out + (s - begin));
+        s += count * w;
+        continue;
       }
+      const index_t stop = std::min(end, (b + 1) * w);
+      double eight[w];
+      pace(work);
+      gains(b, 1, eight);
+      std::copy(eight + (s - b * w), eight + (stop - b * w), out + (s - begin));
       s = stop;
     }
   }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace bhclust::detail {
@@ -184,6 +185,13 @@ class normal_inverse_gamma_kernel {
     });
     return look_up(size_term_.data(), smaller(n, lanes::all(largest()))) -
            log_product * (n * 0.5 + shape_) - (lanes::load(block + w) + q.log_p);
+  }
+
+  /// At the centre.
+  [[nodiscard]] double peak(const query& q) const noexcept {
+    const auto columns = static_cast<double>(d());
+    const double rounding = (64.0 + 4.0 * columns) * std::numeric_limits<double>::epsilon();
+    return q.base + rounding * (std::fabs(q.base) + q.power * columns);
   }
 
   static constexpr index_t most_coordinates = 32;

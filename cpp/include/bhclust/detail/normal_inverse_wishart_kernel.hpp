@@ -217,12 +217,32 @@ class normal_inverse_wishart_kernel {
     return row_gains(q, square, across) - lanes::load(block + d() * lanes::count);
   }
 
+  /// The same of `count` blocks, one after another.
+  void rows_of_blocks(const query& q, const double* blocks, index_t count, double* scratch,
+                      double* out) const noexcept {
+    if (blocks_of_few(q, blocks, count, out, std::make_index_sequence<most_in_registers>{})) return;
+    for (index_t b = 0; b < count; ++b) {
+      rows(q, blocks + b * row_fields() * lanes::count, scratch).store(out + b * lanes::count);
+    }
+  }
+
   [[nodiscard]] lanes clusters(const query& q, const double* block, double* scratch) const {
     const lanes n = lanes::load(block) + q.n;
     const lanes share = lanes::load(block) / n;
     const lanes growth = merged_growth(q, n, share, block, scratch);
     return look_up(size_term_.data(), smaller(n, lanes::all(largest()))) -
            growth * (n + model_.nu()) * 0.5 - (lanes::load(block + lanes::count) + q.log_p);
+  }
+
+  /// The excess of row_gains is nowhere below `least` of aim. u and v come from factors and
+  /// solutions of their own: see allow_for_rounding.
+  [[nodiscard]] double peak(const query& q) const noexcept {
+    const double lost = share_lost(q) * (1.0 + q.beta * q.distance);
+    if (!(lost < 0.5)) return std::numeric_limits<double>::infinity();
+    const double least = std::max((1.0 + least_excess(q)) * (1.0 - lost), 1.0);
+    const double terms = std::fabs(q.base) + q.half * static_cast<double>(d());
+    return q.base - q.half * (1.0 - rounding) * std::log(least) + rounding * terms +
+           2.0 * lost * q.half;
   }
 
   static constexpr index_t most_coordinates = 8;
@@ -249,7 +269,7 @@ class normal_inverse_wishart_kernel {
     q.axes.assign(static_cast<std::size_t>(d()), axis + q.alpha_beta * q.distance);
     q.axes[0] = axis;
     q.along = -pull * length / axis;
-    q.least = q.beta * q.distance * (q.alpha / axis);
+    q.least = least_excess(q);
     q.turned.assign(static_cast<std::size_t>(d() * d()), 0.0);
     q.untwisted = q.turned;
     for (index_t i = 0; i < d(); ++i) {
@@ -355,10 +375,12 @@ class normal_inverse_wishart_kernel {
   }
 
   void load_mean(query& q) const {
-    q.from_prior.resize(q.mean.size());
-    for (std::size_t i = 0; i < q.mean.size(); ++i) q.from_prior[i] = q.mean[i] - prior_mean_[i];
-    q.pull.assign(q.from_prior.begin(), q.from_prior.end());
-    q.from_prior_white.assign(q.from_prior.begin(), q.from_prior.end());
+    if (q.pull.size() != q.mean.size()) {
+      for (auto* v : {&q.from_prior, &q.pull, &q.from_prior_white}) v->resize(q.mean.size());
+    }
+    for (std::size_t i = 0; i < q.mean.size(); ++i) {
+      q.from_prior[i] = q.pull[i] = q.from_prior_white[i] = q.mean[i] - prior_mean_[i];
+    }
   }
 
   /// Given log |I + A|.
@@ -415,8 +437,27 @@ class normal_inverse_wishart_kernel {
             ...);
   }
   template <std::size_t... I>
-  static bool forms_of(const query& q, const double* block, lanes& square, lanes& across,
-                       std::index_sequence<I...>) noexcept {
+  [[nodiscard]] bool blocks_of_few(const query& q, const double* blocks, index_t count, double* out,
+                                   std::index_sequence<I...>) const noexcept {
+    const auto columns = static_cast<std::size_t>(d());
+    return (
+        (columns == I + 1 && blocks_of(q, blocks, count, out, std::make_index_sequence<I + 1>{})) ||
+        ...);
+  }
+  template <std::size_t... I>
+  [[nodiscard]] bool blocks_of(const query& q, const double* blocks, index_t count, double* out,
+                               std::index_sequence<I...> columns) const noexcept {
+    constexpr index_t own = sizeof...(I) * lanes::count;
+    for (index_t b = 0; b < count; ++b, blocks += own + lanes::count, out += lanes::count) {
+      lanes square, across;
+      forms_of(q, blocks, square, across, columns);
+      (row_gains(q, square, across) - lanes::load(blocks + own)).store(out);
+    }
+    return true;
+  }
+  template <std::size_t... I>
+  [[gnu::always_inline]] static bool forms_of(const query& q, const double* block, lanes& square,
+                                              lanes& across, std::index_sequence<I...>) noexcept {
     const double* mean = q.mean.data();
     const double* pull = q.pull.data();
     const double* factor = q.n == 1.0 ? nullptr : q.factor.data();
@@ -497,24 +538,39 @@ class normal_inverse_wishart_kernel {
     for (index_t k = 0; k < d(); ++k) first[k] = along[static_cast<std::size_t>(k)] / length;
   }
 
+  [[nodiscard]] static double least_excess(const query& q) noexcept {
+    return q.beta * q.distance * (q.alpha / (q.alpha + q.beta * q.one * q.one));
+  }
+
+  /// What of a quadratic form of u or v rounding may take, as a share of it.
+  [[nodiscard]] double share_lost(const query& q) const noexcept {
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    const auto dim = static_cast<double>(d());
+    double inverse = q.n > 1.0 ? 0.0 : dim;
+    double trace = dim;
+    if (q.n > 1.0) {
+      for (const double r : q.factor) inverse += r * r;
+      for (index_t i = 0; i < d(); ++i) {
+        trace += q.scatter[static_cast<std::size_t>(triangle(i) + i)];
+      }
+    }
+    return (64.0 + 16.0 * dim) * epsilon * std::sqrt(trace * inverse);
+  }
+
   /// u and v come from factors and solutions of their own: what rounding makes of them, in bounds
   /// and in gains. When it may be everything, nothing is passed over.
   void allow_for_rounding(query& q, const double* reach) const {
     constexpr double epsilon = std::numeric_limits<double>::epsilon();
     const auto dim = static_cast<double>(d());
     double terms = 0.0;
-    double inverse = q.n > 1.0 ? 0.0 : dim;
-    double trace = dim;
     for (index_t i = 0, e = 0; i < d(); ++i) {
       for (index_t k = 0; k <= i; ++k, ++e) {
         const auto in = static_cast<std::size_t>(e);
         const double r = q.n > 1.0 ? q.factor[in] : (i == k ? 1.0 : 0.0);
         terms += std::fabs(r) * (std::fabs(q.mean[static_cast<std::size_t>(k)]) + reach[k]);
-        if (q.n > 1.0) inverse += r * r;
-        if (i == k) trace += q.scatter[in];
       }
     }
-    q.share = (64.0 + 16.0 * dim) * epsilon * std::sqrt(trace * inverse);
+    q.share = share_lost(q);
     q.slack = (16.0 + 8.0 * dim) * epsilon * terms;
     const double lost = q.share * (1.0 + q.beta * q.distance);
     q.shrink = 1.0 - lost;
@@ -525,8 +581,8 @@ class normal_inverse_wishart_kernel {
 
   /// By log |I + α u uᵀ + β z zᵀ|, where z = v + u / (n + 1) is the new mean's distance from the
   /// prior's, α = n / (n + 1) and β the mean's weight. `square` = |u|², `across` = u · v.
-  [[nodiscard]] lanes row_gains(const query& q, const lanes& square,
-                                const lanes& across) const noexcept {
+  [[nodiscard, gnu::always_inline]] lanes row_gains(const query& q, const lanes& square,
+                                                    const lanes& across) const noexcept {
     const lanes moved = (across * 2.0 + square * q.one) * q.one + q.distance;  // |z|²
     const lanes area = at_least(square * q.distance - across * across, 0.0);
     const lanes excess = square * q.alpha + moved * q.beta + area * q.alpha_beta;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace bhclust::detail {
@@ -145,6 +146,13 @@ class normal_known_variance_kernel {
     const lanes sizes = look_up(size_term_.data(), n) -
                         look_up(size_term_.data(), smaller(n + q.n, lanes::all(largest())));
     return lanes::load(block + w) - n * misfit + (sizes + size_term(q.n));
+  }
+
+  /// At the centre.
+  [[nodiscard]] double peak(const query& q) const noexcept {
+    const double rounding =
+        (64.0 + 4.0 * static_cast<double>(d())) * std::numeric_limits<double>::epsilon();
+    return q.base + rounding * (std::fabs(q.base) + q.fit);
   }
 
   static constexpr index_t most_coordinates = 32;

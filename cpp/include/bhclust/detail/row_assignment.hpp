@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/simd.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -27,7 +28,8 @@ namespace bhclust::detail {
 ///
 /// Rows come in blocks whose gains with all clusters are known beforehand; a cluster whose scores
 /// are made anew meets the rest of the block again. Where merges leave queries good each cluster
-/// keeps its own.
+/// keeps its own. Where stores know clusters' peaks these come in the order of their peaks, and
+/// those that end below the best of all eight rows are passed over.
 template <class Store>
 class row_assignment {
  public:
@@ -38,8 +40,11 @@ class row_assignment {
         team_(team),
         progress_(progress),
         rows_(X.rows()),
-        least_value_(std::nextafter(std::log(alpha), -std::numeric_limits<double>::infinity())),
+        least_value_(std::nextafter(std::log(alpha), -infinity)),
         may_keep_queries_(queries_last(store_)),
+        knows_peaks_(has_peaks(store_) && !X.weighted()),
+        rounding_((64.0 + 4.0 * static_cast<double>(X.columns())) *
+                  std::numeric_limits<double>::epsilon()),
         has_rows_(lends_rows(store_) && rows_ <= most_rows_kept),
         taken_(at(X.rows()), false) {}
 
@@ -82,7 +87,14 @@ class row_assignment {
     index_t size;                    ///< rows that are at the slot
     index_t grown = 0;               ///< rows that came since
     std::vector<index_t> waiting{};  ///< their slots
+    double log_size = 0.0;           ///< with the next, where peaks are known
+    double peak = 0.0;               ///< what values exceed the rows' own terms by, at most
+    index_t scored_from = -1;        ///< of the block since whose beginning its scores were made
   };
+
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  /// The own term of no row: everything is below its best.
+  static constexpr double lets_all_pass = -1e300;
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
   [[nodiscard]] index_t count() const noexcept { return static_cast<index_t>(clusters_.size()); }
@@ -104,8 +116,22 @@ class row_assignment {
 
   void open(index_t row) {
     clusters_.push_back({{row}, slot_of_row(row), X_.weight(row)});
-    if (keeps_queries_) store_.load(queries_.emplace_back(), clusters_.back().slot);
+    if (!keeps_queries_) return;
+    queries_.emplace_back();
+    load_query(count() - 1);
   }
+
+  void load_query(index_t c) {
+    cluster& of = clusters_[at(c)];
+    store_.load(queries_[at(c)], of.slot);
+    if constexpr (has<has_peaks_t, Store>) {
+      if (!knows_peaks_) return;
+      of.log_size = std::log(static_cast<double>(of.size));
+      of.peak = store_.peak(queries_[at(c)]) + of.log_size;
+    }
+  }
+
+  [[nodiscard]] bool passes_over() const noexcept { return knows_peaks_ && keeps_queries_; }
 
   void join(cluster& c, index_t row) {
     c.rows.push_back(row);
@@ -144,8 +170,9 @@ class row_assignment {
       join(clusters_[at(c)], row);
       if (!outgrown(clusters_[at(c)])) return;
       take_in(clusters_[at(c)]);
-      if (keeps_queries_) store_.load(queries_[at(c)], clusters_[at(c)].slot);
+      if (keeps_queries_) load_query(c);
     }
+    clusters_[at(c)].scored_from = begin;
     rescore(c, begin, row + 1, end);
   }
 
@@ -157,6 +184,14 @@ class row_assignment {
 
   void score_all(index_t begin, index_t end) {
     values_.resize(clusters_.size() * at(block_));
+    best_.assign(at(end - begin), -1);
+    best_value_.assign(at(end - begin), least_value_);
+    if constexpr (has<has_peaks_t, Store>) {
+      if (passes_over()) {
+        score_likely(begin, end);
+        return;
+      }
+    }
     constexpr index_t clusters_a_task = 16;
     const index_t k = count();
     const auto score_some = [&](typename Store::query& query, index_t first) {
@@ -176,9 +211,65 @@ class row_assignment {
           },
           [&] { progress_.tick(); });
     }
-    best_.assign(at(end - begin), -1);
-    best_value_.assign(at(end - begin), least_value_);
     for (index_t c = 0; c < k; ++c) take(c, values_of(c), 0, end - begin);
+  }
+
+  /// Eight rows at a time, each with the clusters that may be best for one of them.
+  void score_likely(index_t begin, index_t end) {
+    constexpr index_t w = lanes::count;
+    std::fill_n(values_.begin(), clusters_.size() * at(block_), -infinity);
+    by_peak_.clear();
+    for (index_t c = 0; c < count(); ++c) by_peak_.emplace_back(-clusters_[at(c)].peak, c);
+    std::sort(by_peak_.begin(), by_peak_.end());
+    const index_t eights = (end - begin + w - 1) / w;
+    best_value_.resize(at(eights * w), least_value_);
+    own_.assign(at(eights * w), lets_all_pass);
+    for (index_t i = begin; i < end; ++i) {
+      if (!taken_[at(i)]) own_[at(i - begin)] = store_.own(slot_of_row(i));
+    }
+    looked_at_.assign(at(eights), 0);
+    const auto look = [&](index_t e) {
+      const index_t last = std::min(end - begin, (e + 1) * w);
+      while (next_peak(e) >= least_of_eight(e)) {
+        const index_t c = look_on(e, begin, end);
+        take(c, values_of(c), e * w, last);
+      }
+    };
+    if (count() * (end - begin) < worth_sharing) {
+      for (index_t e = 0; e < eights; ++e) look(e);
+    } else {
+      team_.run(eights, [&](int, index_t e) { look(e); }, [&] { progress_.tick(); });
+    }
+  }
+
+  /// Of the clusters that the e-th eight rows were not scored with; -inf when there are none.
+  [[nodiscard]] double next_peak(index_t e) const noexcept {
+    const index_t looked_at = looked_at_[at(e)];
+    return looked_at < static_cast<index_t>(by_peak_.size()) ? -by_peak_[at(looked_at)].first
+                                                             : -infinity;
+  }
+
+  /// The least peak of what may be the best for one of the e-th eight rows.
+  [[nodiscard]] double least_of_eight(index_t e) const noexcept {
+    const lanes value = lanes::load(best_value_.data() + e * lanes::count);
+    const lanes own = lanes::load(own_.data() + e * lanes::count);
+    return smallest((value - own) - (size_of(value) + size_of(own)) * rounding_);
+  }
+
+  /// The same for row j.
+  [[nodiscard]] double least_of_row(index_t j) const noexcept {
+    const double value = best_value_[at(j)];
+    const double own = own_[at(j)];
+    return (value - own) - (std::fabs(value) + std::fabs(own)) * rounding_;
+  }
+
+  /// Scores the e-th eight rows of the block with their next cluster, unless that was done; it.
+  index_t look_on(index_t e, index_t begin, index_t end) {
+    const index_t c = by_peak_[at(looked_at_[at(e)]++)].second;
+    if (clusters_[at(c)].scored_from == begin) return c;
+    const index_t first = begin + e * lanes::count;
+    score(query_, c, begin, first, std::min(end, first + lanes::count));
+    return c;
   }
 
   /// `spare` is used where clusters keep no queries.
@@ -189,19 +280,19 @@ class row_assignment {
     if (!keeps_queries_) store_.load(spare, of.slot);
     store_.row(keeps_queries_ ? queries_[at(c)] : spare, slot_of_row(begin), slot_of_row(end), out);
     if (!X_.weighted()) {
-      const double weight = std::log(static_cast<double>(of.size));
+      const double weight = passes_over() ? of.log_size : std::log(static_cast<double>(of.size));
       for (index_t j = 0; j < end - begin; ++j) out[j] += weight;
       return;
     }
     for (index_t i = begin; i < end; ++i) out[i - begin] += log_joining(of.size, X_.weight(i));
   }
 
-  /// Cluster c, younger than all that were taken before, for the rows [begin, end) of the block.
+  /// Cluster c for the rows [begin, end) of the block.
   void take(index_t c, const double* values, index_t begin, index_t end) {
     index_t* best = best_.data();
     double* value = best_value_.data();
     for (index_t j = begin; j < end; ++j) {
-      const bool better = values[j] > value[j];
+      const bool better = (values[j] > value[j]) | ((values[j] == value[j]) & (c < best[j]));
       best[j] = better ? c : best[j];
       value[j] = better ? values[j] : value[j];
     }
@@ -219,7 +310,7 @@ class row_assignment {
     for (index_t j = begin - block; j < end - block; ++j) {
       const bool fell = best_[at(j)] == c && values[j] < best_value_[at(j)];
       if (fell) {
-        choose_again(j);
+        choose_again(j, block, end);
       } else if (best_[at(j)] == c || wins(values[j], c, j)) {
         best_[at(j)] = c;
         best_value_[at(j)] = values[j];
@@ -227,10 +318,25 @@ class row_assignment {
     }
   }
 
-  void choose_again(index_t j) {
+  void choose_again(index_t j, index_t block, index_t end) {
     best_[at(j)] = -1;
     best_value_[at(j)] = least_value_;
     for (index_t c = 0; c < count(); ++c) take(c, values_of(c), j, j + 1);
+    if constexpr (has<has_peaks_t, Store>) {
+      if (passes_over()) look_further(j, block, end);
+    }
+  }
+
+  /// What may be better for row j of the block than all that it was scored with.
+  void look_further(index_t j, index_t block, index_t end) {
+    const index_t e = j / lanes::count;
+    while (next_peak(e) >= least_of_row(j)) {
+      const index_t c = look_on(e, block, end);
+      const double value = values_of(c)[j];
+      if (!wins(value, c, j)) continue;
+      best_[at(j)] = c;
+      best_value_[at(j)] = value;
+    }
   }
 
   void keep_clusters_if_sparse(index_t begin) {
@@ -262,7 +368,7 @@ class row_assignment {
     if (begin < rows_) shift_ = begin - place(slot_of_row(begin));
     store_.keep(kept);
     for (index_t c = 0; keeps_queries_ && begin < rows_ && c < count(); ++c) {
-      store_.load(queries_[at(c)], clusters_[at(c)].slot);
+      load_query(c);
     }
   }
 
@@ -279,6 +385,8 @@ class row_assignment {
   index_t rows_;
   double least_value_;  ///< just below a row's by itself: of equals a cluster wins
   bool may_keep_queries_;
+  bool knows_peaks_;
+  double rounding_;  ///< more than the relative error of values
   bool has_rows_;
   bool keeps_queries_ = false;
   std::vector<bool> taken_;
@@ -289,7 +397,10 @@ class row_assignment {
   std::vector<double> values_;  ///< gain + log_joining of each cluster and row of the block
   std::vector<index_t> best_;   ///< the cluster a row of the block would join, -1: its own
   std::vector<double> best_value_;
-  std::vector<typename Store::query> queries_;  ///< of the clusters, where they keep them
+  std::vector<double> own_;  ///< of the block's rows, where clusters are passed over, as the next
+  std::vector<std::pair<double, index_t>> by_peak_;  ///< less the peak, cluster
+  std::vector<index_t> looked_at_;                   ///< by each eight rows, of these
+  std::vector<typename Store::query> queries_;       ///< of the clusters, where they keep them
   typename Store::query query_;
 };
 

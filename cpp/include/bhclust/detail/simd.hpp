@@ -137,6 +137,16 @@ template <class F>
   return chunkwise([&](std::size_t i) { return x.part[i] > y.part[i] ? x.part[i] : y.part[i]; });
 }
 
+/// The smallest of eight, without branches.
+[[nodiscard]] inline double smallest(const lanes& x) noexcept {
+  double eight[lanes::count];
+  x.store(eight);
+  for (index_t half = lanes::count / 2; half > 0; half /= 2) {
+    for (index_t l = 0; l < half; ++l) eight[l] = std::min(eight[l], eight[l + half]);
+  }
+  return eight[0];
+}
+
 /// |x|, lane by lane.
 [[nodiscard, gnu::always_inline]] inline lanes size_of(const lanes& x) noexcept {
   return larger(x, x * -1.0);

@@ -57,6 +57,15 @@ class store_or {
   [[nodiscard]] bool queries_last() const {
     return fast_ ? detail::queries_last(*fast_) : detail::queries_last(*plain_);
   }
+  [[nodiscard]] bool has_peaks() const { return fast_ && detail::has_peaks(*fast_); }
+  template <class F = Fast, class = peak_t<F>>
+  [[nodiscard]] double peak(const query& q) const {
+    return fast_->peak(q.fast);
+  }
+  template <class F = Fast, class = peak_t<F>>
+  [[nodiscard]] double own(index_t slot) const {
+    return fast_->own(slot);
+  }
   void prepare_searches() {
     if (fast_) {
       detail::prepare_searches(*fast_);

@@ -118,18 +118,6 @@ class log_gamma_of_sizes {
   std::vector<double> small_;
 };
 
-/// Runs work(first, last) on parts of [begin, end), on the team's threads.
-template <class Work>
-void in_parts(thread_team& team, index_t begin, index_t end, const Work& work) {
-  constexpr index_t part = 16384;
-  team.run((end - begin + part - 1) / part,
-           [&](int, index_t c) {
-             pulse();
-             work(begin + c * part, std::min(end, begin + (c + 1) * part));
-           },
-           [] { pulse(); });
-}
-
 /// The log of (1 - r) and of r, of the log odds of r.
 struct log_shares {
   lanes apart, together;
