@@ -271,7 +271,7 @@ def _rbhc(family: Family, shape: Shape, **_: int) -> int:
 def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
     if shape.grouped:
         return shape.n * (300 + 18 * _width(family, shape)) + _terms_of_sizes(family, shape)
-    total = 260 * shape.n + _tables(family, shape, shape.n) + _of_columns(shape)
+    total = 300 * shape.n + _tables(family, shape, shape.n) + _of_columns(shape)
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
         pairs = 4 * part._width(of.d) if part.name == "NormalInverseWishart" else 0

@@ -41,6 +41,7 @@ held_table group_table(const dense_array& values, const index_array& weights, in
           groups(values.data(), weights.data(), values.shape(0), values.shape(1), columns)};
 }
 
+/// On all threads where it is worth that.
 void copy_cells(const double* from, index_t count, double* to, int n_threads) {
   constexpr index_t few = 1 << 17;
   detail::thread_team team(count <= few ? 1 : n_threads);

@@ -4,9 +4,11 @@
 #include "slow_family.hpp"
 #include "tables.hpp"
 #include "twins.hpp"
+#include "typed_examples.hpp"
 #include <bhclust/algorithm/bayes_kmeans.hpp>
 #include <bhclust/algorithm/greedy.hpp>
 #include <bhclust/any_family.hpp>
+#include <bhclust/families.hpp>
 #include <bhclust/family/bernoulli_beta.hpp>
 #include <bhclust/family/normal_inverse_gamma.hpp>
 #include <bhclust/family/normal_known_variance.hpp>
@@ -171,6 +173,18 @@ TEST_CASE("Bayes K-means: all rows as seeds, unmerged, is greedy BHC, every fami
     const double alpha = random.positive();
     check_same(bayes_kmeans_bhc(X.view(), family, seeded(iota(X.rows()), false, alpha)),
                greedy_bhc(X.view(), family, {alpha, 1, {}}));
+  });
+}
+
+TEST_CASE("Bayes K-means: every family by its own type as by any_family") {
+  bhclust::for_each_family([](auto tag) {
+    using family_type = typename decltype(tag)::type;
+    for_each_example_of<family_type>(
+        1, 60, 3, [](random_source&, const family_type& family, const table& X) {
+          const auto options = seeded({3, 17, 40}, true);
+          check_same(bayes_kmeans_bhc(X.view(), family, options),
+                     bayes_kmeans_bhc(X.view(), any_family(family), options));
+        });
   });
 }
 

@@ -77,10 +77,8 @@ class average_linkage {
   /// The last but one of the chain, unless another costs less: chains then never run in circles.
   [[nodiscard]] index_t follower() noexcept {
     const double* costs = row(chain_.back());
-    lanes least = cost(costs, 0);
-    for (index_t k = lanes::count; k < stride_; k += lanes::count) {
-      least = smaller(cost(costs, k), least);
-    }
+    lanes least = lanes::all(infinite);
+    for (index_t k = 0; k < stride_; k += lanes::count) least = smaller(cost(costs, k), least);
     const double lowest = smallest(least);
     if (chain_.size() >= 2) {
       const index_t before = chain_[chain_.size() - 2];

@@ -158,7 +158,7 @@ template <class Store>
 template <class Store>
 using has_peaks_t = decltype(std::declval<const Store&>().has_peaks());
 
-/// The same of peaks.
+/// Whether a store's type and the store itself know peaks.
 template <class Store>
 [[nodiscard]] bool has_peaks(const Store& store) {
   if constexpr (has<has_peaks_t, Store>) {

@@ -24,7 +24,7 @@ namespace bhclust::detail {
   return values;
 }
 
-/// Up to so many rows, of more tables some, by steps of the golden section, which no order of the
+/// All rows, or `most` of a larger table, by steps of the golden section, which no order of the
 /// rows goes along with.
 [[nodiscard]] inline std::vector<index_t> some_rows(index_t rows, index_t most) {
   constexpr double golden = 0.6180339887498949;
@@ -52,7 +52,10 @@ namespace bhclust::detail {
       const double x = X.row(i).value(j);
       if (!is_missing(x)) values.push_back(x);
     }
-    if (values.empty()) values = observed_values(X, j);
+    if (values.empty()) {
+      pace(32 * X.rows());
+      values = observed_values(X, j);
+    }
     if (values.empty()) {
       middle.push_back(0.0);
       continue;

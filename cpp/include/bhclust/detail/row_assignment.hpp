@@ -26,10 +26,11 @@ namespace bhclust::detail {
 /// A cluster is taken for what it was when its scores were last made; they are made anew when it
 /// has grown by a quarter since, so with each of its first four rows.
 ///
-/// Rows come in blocks whose gains with all clusters are known beforehand; a cluster whose scores
+/// Rows come in blocks whose gains with the clusters are known beforehand; a cluster whose scores
 /// are made anew meets the rest of the block again. Where merges leave queries good each cluster
-/// keeps its own. Where stores know clusters' peaks these come in the order of their peaks, and
-/// those that end below the best of all eight rows are passed over.
+/// keeps its own. Where stores know how high a cluster's predictive density is at most (its peak),
+/// clusters come to each eight rows in the order of their peaks, and once these are too low to be
+/// the best for any of the eight the others are passed over.
 template <class Store>
 class row_assignment {
  public:
@@ -89,12 +90,12 @@ class row_assignment {
     std::vector<index_t> waiting{};  ///< their slots
     double log_size = 0.0;           ///< with the next, where peaks are known
     double peak = 0.0;               ///< what values exceed the rows' own terms by, at most
-    index_t scored_from = -1;        ///< of the block since whose beginning its scores were made
+    index_t scored_in = -1;  ///< beginning of the last block in which it was opened or made anew
   };
 
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  /// The own term of no row: everything is below its best.
-  static constexpr double lets_all_pass = -1e300;
+  /// The own term of a row that is taken, or of none: everything is below its best.
+  static constexpr double of_no_row = -1e300;
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
   [[nodiscard]] index_t count() const noexcept { return static_cast<index_t>(clusters_.size()); }
@@ -124,10 +125,11 @@ class row_assignment {
   void load_query(index_t c) {
     cluster& of = clusters_[at(c)];
     store_.load(queries_[at(c)], of.slot);
-    if constexpr (has<has_peaks_t, Store>) {
+    if constexpr (has<peak_t, Store>) {
       if (!knows_peaks_) return;
       of.log_size = std::log(static_cast<double>(of.size));
-      of.peak = store_.peak(queries_[at(c)]) + of.log_size;
+      const double peak = store_.peak(queries_[at(c)]) + of.log_size;
+      of.peak = std::isnan(peak) ? infinity : peak;
     }
   }
 
@@ -172,7 +174,7 @@ class row_assignment {
       take_in(clusters_[at(c)]);
       if (keeps_queries_) load_query(c);
     }
-    clusters_[at(c)].scored_from = begin;
+    clusters_[at(c)].scored_in = begin;
     rescore(c, begin, row + 1, end);
   }
 
@@ -186,7 +188,7 @@ class row_assignment {
     values_.resize(clusters_.size() * at(block_));
     best_.assign(at(end - begin), -1);
     best_value_.assign(at(end - begin), least_value_);
-    if constexpr (has<has_peaks_t, Store>) {
+    if constexpr (has<peak_t, Store>) {
       if (passes_over()) {
         score_likely(begin, end);
         return;
@@ -214,7 +216,7 @@ class row_assignment {
     for (index_t c = 0; c < k; ++c) take(c, values_of(c), 0, end - begin);
   }
 
-  /// Eight rows at a time, each with the clusters that may be best for one of them.
+  /// Each eight rows with the clusters that may be best for one of them.
   void score_likely(index_t begin, index_t end) {
     constexpr index_t w = lanes::count;
     std::fill_n(values_.begin(), clusters_.size() * at(block_), -infinity);
@@ -223,30 +225,54 @@ class row_assignment {
     std::sort(by_peak_.begin(), by_peak_.end());
     const index_t eights = (end - begin + w - 1) / w;
     best_value_.resize(at(eights * w), least_value_);
-    own_.assign(at(eights * w), lets_all_pass);
+    own_.assign(at(eights * w), of_no_row);
     for (index_t i = begin; i < end; ++i) {
       if (!taken_[at(i)]) own_[at(i - begin)] = store_.own(slot_of_row(i));
     }
-    looked_at_.assign(at(eights), 0);
-    const auto look = [&](index_t e) {
-      const index_t last = std::min(end - begin, (e + 1) * w);
-      while (next_peak(e) >= least_of_eight(e)) {
-        const index_t c = look_on(e, begin, end);
-        take(c, values_of(c), e * w, last);
-      }
-    };
+    looked_at_.assign(at(eights), count());
     if (count() * (end - begin) < worth_sharing) {
-      for (index_t e = 0; e < eights; ++e) look(e);
-    } else {
-      team_.run(eights, [&](int, index_t e) { look(e); }, [&] { progress_.tick(); });
+      look_at(0, eights, begin, end);
+      return;
+    }
+    const index_t tasks = team_.size() == 1 ? 1 : std::min<index_t>(eights, 2 * team_.size());
+    team_.run(
+        tasks,
+        [&](int, index_t t) { look_at(t * eights / tasks, (t + 1) * eights / tasks, begin, end); },
+        [&] { progress_.tick(); });
+  }
+
+  /// Eights [first, last) of the block with one cluster after another, until none may be best.
+  void look_at(index_t first, index_t last, index_t begin, index_t end) {
+    constexpr index_t w = lanes::count;
+    constexpr index_t least_step = 2;
+    std::vector<index_t> open(at(last - first));
+    std::iota(open.begin(), open.end(), first);
+    index_t next_check = 0;
+    for (index_t r = 0; r < count() && !open.empty(); ++r) {
+      if (r == next_check) {
+        close_eights(open, r);
+        next_check += std::max(least_step, r / 8);
+      }
+      const index_t c = by_peak_[at(r)].second;
+      for (std::size_t from = 0, to = 0; from < open.size(); from = to) {
+        while (to < open.size() && open[to] - open[from] == static_cast<index_t>(to - from)) ++to;
+        const index_t j = open[from] * w;
+        const index_t stop = std::min(end - begin, (open[to - 1] + 1) * w);
+        score(query_, c, begin, begin + j, begin + stop);
+        take(c, values_of(c), j, stop);
+      }
     }
   }
 
-  /// Of the clusters that the e-th eight rows were not scored with; -inf when there are none.
-  [[nodiscard]] double next_peak(index_t e) const noexcept {
-    const index_t looked_at = looked_at_[at(e)];
-    return looked_at < static_cast<index_t>(by_peak_.size()) ? -by_peak_[at(looked_at)].first
-                                                             : -infinity;
+  /// Those for which no cluster from the r-th peak on can be the best.
+  void close_eights(std::vector<index_t>& open, index_t r) {
+    const double peak = -by_peak_[at(r)].first;
+    const auto closes = [&](index_t e) {
+      if (peak >= least_of_eight(e)) return false;
+      looked_at_[at(e)] = r;
+      return true;
+    };
+    open.erase(std::remove_if(open.begin(), open.end(), closes), open.end());
   }
 
   /// The least peak of what may be the best for one of the e-th eight rows.
@@ -261,15 +287,6 @@ class row_assignment {
     const double value = best_value_[at(j)];
     const double own = own_[at(j)];
     return (value - own) - (std::fabs(value) + std::fabs(own)) * rounding_;
-  }
-
-  /// Scores the e-th eight rows of the block with their next cluster, unless that was done; it.
-  index_t look_on(index_t e, index_t begin, index_t end) {
-    const index_t c = by_peak_[at(looked_at_[at(e)]++)].second;
-    if (clusters_[at(c)].scored_from == begin) return c;
-    const index_t first = begin + e * lanes::count;
-    score(query_, c, begin, first, std::min(end, first + lanes::count));
-    return c;
   }
 
   /// `spare` is used where clusters keep no queries.
@@ -322,20 +339,20 @@ class row_assignment {
     best_[at(j)] = -1;
     best_value_[at(j)] = least_value_;
     for (index_t c = 0; c < count(); ++c) take(c, values_of(c), j, j + 1);
-    if constexpr (has<has_peaks_t, Store>) {
-      if (passes_over()) look_further(j, block, end);
-    }
+    if (passes_over()) look_further(j, block, end);
   }
 
   /// What may be better for row j of the block than all that it was scored with.
   void look_further(index_t j, index_t block, index_t end) {
     const index_t e = j / lanes::count;
-    while (next_peak(e) >= least_of_row(j)) {
-      const index_t c = look_on(e, block, end);
-      const double value = values_of(c)[j];
-      if (!wins(value, c, j)) continue;
-      best_[at(j)] = c;
-      best_value_[at(j)] = value;
+    const index_t first = block + e * lanes::count;
+    index_t& r = looked_at_[at(e)];
+    for (; r < static_cast<index_t>(by_peak_.size()) && -by_peak_[at(r)].first >= least_of_row(j);
+         ++r) {
+      const index_t c = by_peak_[at(r)].second;
+      if (clusters_[at(c)].scored_in == block) continue;
+      score(query_, c, block, first, std::min(end, first + lanes::count));
+      take(c, values_of(c), j, j + 1);
     }
   }
 
@@ -358,6 +375,7 @@ class row_assignment {
     for (index_t i = begin; i < rows_; ++i) kept.push_back(slot_of_row(i));
     std::sort(kept.begin(), kept.end());
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    keep_eights_whole(kept, begin);
     const auto place = [&kept](index_t slot) {
       return static_cast<index_t>(std::lower_bound(kept.begin(), kept.end(), slot) - kept.begin());
     };
@@ -370,6 +388,21 @@ class row_assignment {
     for (index_t c = 0; keeps_queries_ && begin < rows_ && c < count(); ++c) {
       load_query(c);
     }
+  }
+
+  /// Some rows before `begin`, for nothing, so that stores find eight from there side by side.
+  void keep_eights_whole(std::vector<index_t>& kept, index_t begin) {
+    if (begin >= rows_) return;
+    std::vector<index_t> more;
+    index_t before = std::lower_bound(kept.begin(), kept.end(), slot_of_row(begin)) - kept.begin();
+    for (index_t i = begin - 1; i >= first_row_ && before % lanes::count != 0; --i) {
+      if (std::binary_search(kept.begin(), kept.end(), slot_of_row(i))) continue;
+      more.push_back(slot_of_row(i));
+      ++before;
+    }
+    kept.insert(kept.end(), more.begin(), more.end());
+    std::sort(kept.begin(), kept.end());
+    first_row_ = begin;
   }
 
   /// Rows so few stay in the store, where trees below take them from.
@@ -390,17 +423,19 @@ class row_assignment {
   bool has_rows_;
   bool keeps_queries_ = false;
   std::vector<bool> taken_;
-  index_t shift_ = 0;  ///< rows dropped, less those that are clusters or wait
+  index_t shift_ = 0;      ///< rows dropped, less those that are clusters or wait
+  index_t first_row_ = 0;  ///< from here on rows are in the store
   std::vector<cluster> clusters_;
   std::vector<std::vector<index_t>> members_;
   index_t block_ = 0;
-  std::vector<double> values_;  ///< gain + log_joining of each cluster and row of the block
-  std::vector<index_t> best_;   ///< the cluster a row of the block would join, -1: its own
-  std::vector<double> best_value_;
+  /// gain + log_joining of each cluster and row of the block, -inf where passed over
+  std::vector<double> values_;
+  std::vector<index_t> best_;       ///< the cluster a row of the block would join, -1: its own
+  std::vector<double> best_value_;  ///< filled up to whole eights where clusters are passed over
   std::vector<double> own_;  ///< of the block's rows, where clusters are passed over, as the next
   std::vector<std::pair<double, index_t>> by_peak_;  ///< less the peak, cluster
-  std::vector<index_t> looked_at_;                   ///< by each eight rows, of these
-  std::vector<typename Store::query> queries_;       ///< of the clusters, where they keep them
+  std::vector<index_t> looked_at_;  ///< how many of these each eight rows were scored with
+  std::vector<typename Store::query> queries_;  ///< of the clusters, where they keep them
   typename Store::query query_;
 };
 
