@@ -234,7 +234,7 @@ class row_assignment {
       look_at(0, eights, begin, end);
       return;
     }
-    const index_t tasks = team_.size() == 1 ? 1 : std::min<index_t>(eights, 2 * team_.size());
+    const index_t tasks = team_.size() == 1 ? 1 : std::min(eights, index_t{2} * team_.size());
     team_.run(
         tasks,
         [&](int, index_t t) { look_at(t * eights / tasks, (t + 1) * eights / tasks, begin, end); },
