@@ -122,7 +122,9 @@ class Method:
             return X, pickle.loads(kept.read_bytes())
         made = self.prepare(X, table, threads)
         if kept is not None:
-            kept.write_bytes(pickle.dumps(made))
+            part = kept.with_suffix(".part")
+            part.write_bytes(pickle.dumps(made))
+            part.replace(kept)
         return X, made
 
     def suits(self, table: Table) -> bool:
