@@ -14,6 +14,10 @@ from bhclust.table import as_table
 
 __all__ = ["lambda_heuristic"]
 
+#: Sparse tables of no more cells are made dense for k-means, which rounds otherwise on sparse ones:
+#: where rows tie its centres would be others.
+FEW_CELLS = 4_000_000
+
 
 def lambda_heuristic(
     X: Any, family: Family | str, *, n_clusters: int | None = None, random_state: int = 0
@@ -84,7 +88,10 @@ def _points(table: Table) -> tuple[Any, Any]:
         raise ValueError('lam="auto" takes no sparse tables so large; give lam or n_clusters')
     # The k-means of scikit-learn takes no other indices.
     small = (data, indices.astype(np.int32), indptr.astype(np.int32))
-    return csr_array(small, shape=(table.n_rows, table.n_columns)), slice(None)
+    points = csr_array(small, shape=(table.n_rows, table.n_columns))
+    if table.n_rows * table.n_columns <= FEW_CELLS:
+        return points.toarray(), slice(None)
+    return points, slice(None)
 
 
 def _filled(cells: Any) -> tuple[Any, Any]:

@@ -67,9 +67,22 @@ def test_it_makes_a_forest_of_several_trees(sklearn_cluster: Any) -> None:  # no
 @pytest.mark.parametrize("name", TAKES_SPARSE)
 def test_sparse_and_dense_tables_agree(name: str, sklearn_cluster: Any) -> None:  # noqa: ARG001
     sparse = pytest.importorskip("scipy.sparse")
-    case = random_case(name, 40, 3)
-    dense = lambda_heuristic(case.cells, case.family)
-    assert close(lambda_heuristic(sparse.csr_array(case.cells), case.family), dense, 1e-6)
+    for seed in range(5):
+        case = random_case(name, 40, seed)
+        dense = lambda_heuristic(case.cells, case.family)
+        assert lambda_heuristic(sparse.csr_array(case.cells), case.family) == dense
+
+
+def test_sparse_tables_too_large_to_be_made_dense(
+    sklearn_cluster: Any,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    X = np.kron(np.eye(4), np.full((10, 3), 50.0)) + np.arange(40.0)[:, None] % 3
+    family = bhclust.PoissonGamma()
+    wanted = lambda_heuristic(X, family, n_clusters=1)
+    monkeypatch.setattr("bhclust._lambda.FEW_CELLS", 0)
+    assert close(lambda_heuristic(sparse.csr_array(X), family, n_clusters=1), wanted, 1e-6)
 
 
 def test_two_rows_are_enough(sklearn_cluster: Any) -> None:  # noqa: ARG001
