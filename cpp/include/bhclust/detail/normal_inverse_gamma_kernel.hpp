@@ -6,6 +6,7 @@
 #include <bhclust/detail/lane_gamma.hpp>
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
+#include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/special.hpp>
 #include <bhclust/progress.hpp>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace bhclust::detail {
@@ -189,9 +189,8 @@ class normal_inverse_gamma_kernel {
 
   /// At the centre.
   [[nodiscard]] double peak(const query& q) const noexcept {
-    const auto columns = static_cast<double>(d());
-    const double rounding = (64.0 + 4.0 * columns) * std::numeric_limits<double>::epsilon();
-    return q.base + rounding * (std::fabs(q.base) + q.power * columns);
+    const double terms = std::fabs(q.base) + q.power * static_cast<double>(d());
+    return q.base + gain_rounding(d()) * terms;
   }
 
   static constexpr index_t most_coordinates = 32;

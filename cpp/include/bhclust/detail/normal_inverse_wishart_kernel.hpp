@@ -209,12 +209,9 @@ class normal_inverse_wishart_kernel {
   }
 
   [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
-    lanes square = lanes::all(0.0);  // |u|², u = R (y - ȳ)
-    lanes across = lanes::all(0.0);  // u · v
-    if (!forms_of_few(q, block, square, across, std::make_index_sequence<most_in_registers>{})) {
-      forms(q, block, scratch, square, across);
-    }
-    return row_gains(q, square, across) - lanes::load(block + d() * lanes::count);
+    double gains[lanes::count];
+    rows_of_blocks(q, block, 1, scratch, gains);
+    return lanes::load(gains);
   }
 
   /// The same of `count` blocks, one after another.
@@ -222,7 +219,12 @@ class normal_inverse_wishart_kernel {
                       double* out) const noexcept {
     if (blocks_of_few(q, blocks, count, out, std::make_index_sequence<most_in_registers>{})) return;
     for (index_t b = 0; b < count; ++b) {
-      rows(q, blocks + b * row_fields() * lanes::count, scratch).store(out + b * lanes::count);
+      const double* block = blocks + b * row_fields() * lanes::count;
+      lanes square = lanes::all(0.0);  // |u|², u = R (y - ȳ)
+      lanes across = lanes::all(0.0);  // u · v
+      forms(q, block, scratch, square, across);
+      const lanes own = lanes::load(block + d() * lanes::count);
+      (row_gains(q, square, across) - own).store(out + b * lanes::count);
     }
   }
 
@@ -428,14 +430,6 @@ class normal_inverse_wishart_kernel {
   static constexpr std::size_t most_in_registers = 8;
 
   /// The same, to the bit, of so few columns that all is in registers; false of more.
-  template <std::size_t... I>
-  [[nodiscard]] bool forms_of_few(const query& q, const double* block, lanes& square, lanes& across,
-                                  std::index_sequence<I...>) const noexcept {
-    const auto columns = static_cast<std::size_t>(d());
-    return ((columns == I + 1 &&
-             forms_of(q, block, square, across, std::make_index_sequence<I + 1>{})) ||
-            ...);
-  }
   template <std::size_t... I>
   [[nodiscard]] bool blocks_of_few(const query& q, const double* blocks, index_t count, double* out,
                                    std::index_sequence<I...>) const noexcept {

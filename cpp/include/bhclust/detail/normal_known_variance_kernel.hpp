@@ -5,13 +5,13 @@
 #include <bhclust/detail/lane_functions.hpp>
 #include <bhclust/detail/row_boxes.hpp>
 #include <bhclust/detail/scaled_columns.hpp>
+#include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace bhclust::detail {
@@ -150,9 +150,7 @@ class normal_known_variance_kernel {
 
   /// At the centre.
   [[nodiscard]] double peak(const query& q) const noexcept {
-    const double rounding =
-        (64.0 + 4.0 * static_cast<double>(d())) * std::numeric_limits<double>::epsilon();
-    return q.base + rounding * (std::fabs(q.base) + q.fit);
+    return q.base + gain_rounding(d()) * (std::fabs(q.base) + q.fit);
   }
 
   static constexpr index_t most_coordinates = 32;

@@ -4,6 +4,7 @@
 
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/parallel.hpp>
+#include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/inference/posterior.hpp>
 #include <bhclust/progress.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -44,8 +46,7 @@ class row_assignment {
         least_value_(std::nextafter(std::log(alpha), -infinity)),
         may_keep_queries_(queries_last(store_)),
         knows_peaks_(has_peaks(store_) && !X.weighted()),
-        rounding_((64.0 + 4.0 * static_cast<double>(X.columns())) *
-                  std::numeric_limits<double>::epsilon()),
+        rounding_(gain_rounding(X.columns())),
         has_rows_(lends_rows(store_) && rows_ <= most_rows_kept),
         taken_(at(X.rows()), false) {}
 
@@ -221,8 +222,8 @@ class row_assignment {
     constexpr index_t w = lanes::count;
     std::fill_n(values_.begin(), clusters_.size() * at(block_), -infinity);
     by_peak_.clear();
-    for (index_t c = 0; c < count(); ++c) by_peak_.emplace_back(-clusters_[at(c)].peak, c);
-    std::sort(by_peak_.begin(), by_peak_.end());
+    for (index_t c = 0; c < count(); ++c) by_peak_.emplace_back(clusters_[at(c)].peak, c);
+    std::sort(by_peak_.begin(), by_peak_.end(), std::greater<>());
     const index_t eights = (end - begin + w - 1) / w;
     best_value_.resize(at(eights * w), least_value_);
     own_.assign(at(eights * w), of_no_row);
@@ -266,27 +267,25 @@ class row_assignment {
 
   /// Those for which no cluster from the r-th peak on can be the best.
   void close_eights(std::vector<index_t>& open, index_t r) {
-    const double peak = -by_peak_[at(r)].first;
+    const double peak = by_peak_[at(r)].first;
     const auto closes = [&](index_t e) {
-      if (peak >= least_of_eight(e)) return false;
+      if (peak >= smallest(least_peaks(e))) return false;
       looked_at_[at(e)] = r;
       return true;
     };
     open.erase(std::remove_if(open.begin(), open.end(), closes), open.end());
   }
 
-  /// The least peak of what may be the best for one of the e-th eight rows.
-  [[nodiscard]] double least_of_eight(index_t e) const noexcept {
+  /// What may be the best for a row has a peak of at least so much: for each of the e-th eight.
+  [[nodiscard]] lanes least_peaks(index_t e) const noexcept {
     const lanes value = lanes::load(best_value_.data() + e * lanes::count);
     const lanes own = lanes::load(own_.data() + e * lanes::count);
-    return smallest((value - own) - (size_of(value) + size_of(own)) * rounding_);
+    return (value - own) - (size_of(value) + size_of(own)) * rounding_;
   }
-
-  /// The same for row j.
-  [[nodiscard]] double least_of_row(index_t j) const noexcept {
-    const double value = best_value_[at(j)];
-    const double own = own_[at(j)];
-    return (value - own) - (std::fabs(value) + std::fabs(own)) * rounding_;
+  [[nodiscard]] double least_peak(index_t j) const noexcept {
+    double eight[lanes::count];
+    least_peaks(j / lanes::count).store(eight);
+    return eight[j % lanes::count];
   }
 
   /// `spare` is used where clusters keep no queries.
@@ -315,21 +314,16 @@ class row_assignment {
     }
   }
 
-  [[nodiscard]] bool wins(double value, index_t c, index_t j) const {
-    const double best = best_value_[at(j)];
-    return value > best || (value == best && c < best_[at(j)]);
-  }
-
   /// Cluster c against the rows from `begin` on, the others' values being known.
   void rescore(index_t c, index_t block, index_t begin, index_t end) {
     score(query_, c, block, begin, end);
     const double* values = values_of(c);
     for (index_t j = begin - block; j < end - block; ++j) {
-      const bool fell = best_[at(j)] == c && values[j] < best_value_[at(j)];
-      if (fell) {
+      if (best_[at(j)] != c) {
+        take(c, values, j, j + 1);
+      } else if (values[j] < best_value_[at(j)]) {
         choose_again(j, block, end);
-      } else if (best_[at(j)] == c || wins(values[j], c, j)) {
-        best_[at(j)] = c;
+      } else {
         best_value_[at(j)] = values[j];
       }
     }
@@ -347,8 +341,8 @@ class row_assignment {
     const index_t e = j / lanes::count;
     const index_t first = block + e * lanes::count;
     index_t& r = looked_at_[at(e)];
-    for (; r < static_cast<index_t>(by_peak_.size()) && -by_peak_[at(r)].first >= least_of_row(j);
-         ++r) {
+    const auto known = static_cast<index_t>(by_peak_.size());
+    for (; r < known && by_peak_[at(r)].first >= least_peak(j); ++r) {
       const index_t c = by_peak_[at(r)].second;
       if (clusters_[at(c)].scored_in == block) continue;
       score(query_, c, block, first, std::min(end, first + lanes::count));
@@ -393,16 +387,17 @@ class row_assignment {
   /// Some rows before `begin`, for nothing, so that stores find eight from there side by side.
   void keep_eights_whole(std::vector<index_t>& kept, index_t begin) {
     if (begin >= rows_) return;
+    const index_t first = std::exchange(first_row_, begin);
     std::vector<index_t> more;
     index_t before = std::lower_bound(kept.begin(), kept.end(), slot_of_row(begin)) - kept.begin();
-    for (index_t i = begin - 1; i >= first_row_ && before % lanes::count != 0; --i) {
+    for (index_t i = begin - 1; i >= first && before % lanes::count != 0; --i) {
       if (std::binary_search(kept.begin(), kept.end(), slot_of_row(i))) continue;
       more.push_back(slot_of_row(i));
       ++before;
     }
+    if (more.empty()) return;
     kept.insert(kept.end(), more.begin(), more.end());
     std::sort(kept.begin(), kept.end());
-    first_row_ = begin;
   }
 
   /// Rows so few stay in the store, where trees below take them from.
@@ -433,7 +428,7 @@ class row_assignment {
   std::vector<index_t> best_;       ///< the cluster a row of the block would join, -1: its own
   std::vector<double> best_value_;  ///< filled up to whole eights where clusters are passed over
   std::vector<double> own_;  ///< of the block's rows, where clusters are passed over, as the next
-  std::vector<std::pair<double, index_t>> by_peak_;  ///< less the peak, cluster
+  std::vector<std::pair<double, index_t>> by_peak_;  ///< peak and cluster, the highest first
   std::vector<index_t> looked_at_;  ///< how many of these each eight rows were scored with
   std::vector<typename Store::query> queries_;  ///< of the clusters, where they keep them
   typename Store::query query_;

@@ -5,7 +5,15 @@
 #include <bhclust/family.hpp>
 #include <bhclust/types.hpp>
 
+#include <limits>
+
 namespace bhclust::detail {
+
+/// More than the error of a gain, as a share of its terms, where each column adds to it.
+[[nodiscard]] inline double gain_rounding(index_t columns) noexcept {
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  return (64.0 + 4.0 * static_cast<double>(columns)) * epsilon;
+}
 
 enum class score_kind { evidence, relaxed };
 
