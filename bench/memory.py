@@ -56,9 +56,9 @@ OF_GROUPS_FAMILIES = ("PoissonGamma", "NormalInverseGamma", "NormalKnownVariance
 
 
 def _table(family: str, form: str, n: int, d: int) -> Any:
-    """Some 10 clusters."""
+    """Some 10 clusters, but for noise and for as many as pairs of rows would be."""
     random = np.random.default_rng(3)
-    kinds = n if form == "noise" else 10
+    kinds = {"noise": n, "pairs": n // 2}.get(form, 10)
     place = random.normal(0.0, 5.0, (kinds, d))[random.integers(kinds, size=n)]
     x: Any = place + random.normal(size=(n, d))
     if form.startswith("sparse"):
@@ -149,8 +149,12 @@ def cases() -> Iterator[tuple[str, str, str, int, int]]:
         yield from ((algorithm, family, "groups", 3000, 16) for family in OF_GROUPS_FAMILIES)
     for family in QUICK:
         yield "bhc", family, "noise", 3000, 32
+        for n, d in ((3000, 32), (1000, 100), (20_000, 4)):
+            yield "bayes_kmeans_bhc", family, "noise", n, d
+        yield "bayes_kmeans_bhc", family, "pairs", 3000, 32
     for family in SPARSE:
         yield "bhc", family, "sparse noise", 1500, 400
+        yield "bayes_kmeans_bhc", family, "sparse noise", 1000, 600
 
 
 def run(case: Sequence[Any]) -> dict[str, Any]:

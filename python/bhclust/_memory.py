@@ -98,19 +98,27 @@ class _Store:
 
 #: Of dense tables.
 STORES = {
-    "BernoulliBeta": _Store(200, 7, 42),
-    "CategoricalDirichlet": _Store(200, 10, 54),
-    "MultinomialDirichlet": _Store(200, 24, 102),
-    "PoissonGamma": _Store(200, 21, 90),
-    "GeometricBeta": _Store(200, 13, 86),
-    "NegativeBinomialBeta": _Store(200, 8, 76),
-    "ExponentialGamma": _Store(200, 20, 24),
-    "NormalInverseGamma": _Store(290, 17, 28),
-    "NormalInverseWishart": _Store(290, 10, 24, 1.6),
-    "NormalKnownVariance": _Store(290, 14, 22),
-    "VonMisesFisher": _Store(200, 17, 36),
-    "GaussianProcess": _Store(200, 10, 24),
+    "BernoulliBeta": _Store(200, 7, 18),
+    "CategoricalDirichlet": _Store(200, 10, 20),
+    "MultinomialDirichlet": _Store(200, 24, 32),
+    "PoissonGamma": _Store(200, 21, 32),
+    "GeometricBeta": _Store(200, 13, 34),
+    "NegativeBinomialBeta": _Store(200, 8, 34),
+    "ExponentialGamma": _Store(200, 20, 14),
+    "NormalInverseGamma": _Store(290, 17, 16),
+    "NormalInverseWishart": _Store(290, 10, 16, 1.6),
+    "NormalKnownVariance": _Store(290, 14, 16),
+    "VonMisesFisher": _Store(200, 17, 24),
+    "GaussianProcess": _Store(200, 10, 14),
 }
+#: Families with functions of columns' values.
+COUNTED = (
+    "CategoricalDirichlet",
+    "MultinomialDirichlet",
+    "PoissonGamma",
+    "GeometricBeta",
+    "NegativeBinomialBeta",
+)
 #: Hyperparameters of functions that are computed beforehand.
 TABULATED = {
     "BernoulliBeta": ("a", "b"),
@@ -268,16 +276,23 @@ def _rbhc(family: Family, shape: Shape, **_: int) -> int:
     return n * 200 + (cells if shape.stored is None else math.ceil(1.3 * cells))
 
 
+def _queries(family: Family, shape: Shape) -> int:
+    """Bytes of what Bayes K-means keeps to score rows by, as cpp's row_assignment bounds them."""
+    cells = shape.n * shape.d if shape.stored is None else shape.stored
+    most = (1 << 18) + cells
+    if any(part.name in COUNTED for part, _ in _parts(family, shape)):
+        return 8 * most
+    return 8 * min(most, shape.n * (32 + 6 * (_width(family, shape) + 2)))
+
+
 def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
     if shape.grouped:
         return shape.n * (300 + 18 * _width(family, shape)) + _terms_of_sizes(family, shape)
-    total = 300 * shape.n + _tables(family, shape, shape.n) + _of_columns(shape)
+    total = 300 * shape.n + _tables(family, shape) + _of_columns(shape) + _queries(family, shape)
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
-        pairs = 4 * part._width(of.d) if part.name == "NormalInverseWishart" else 0
-        is_sparse_bits = of.stored is not None and part.name == "BernoulliBeta"
-        cell = 76 if is_sparse_bits else _store(part, of).kmeans
-        total += math.ceil(of.n * (of.d * cell + pairs))
+        pairs = 9 * part._width(of.d) if part.name == "NormalInverseWishart" else 0
+        total += math.ceil(of.n * (of.d * _store(part, of).kmeans + pairs))
     return total
 
 

@@ -250,12 +250,11 @@ def bayes_kmeans_bhc(
     Notes
     -----
     About n k + k² scores for k clusters, and those of the trees below them. Memory beyond the
-    input, measured: 260 bytes a row, and a cell 18 to 28 (reals) or 40 to 76 (counts, bits,
-    categories), zeros of sparse tables included. Rows so unlike each other that most are clusters
-    of their own take more than `estimate` tells and ``max_memory`` looks at: with 3,000 rows of 32
-    columns up to 1.5 times that (reals; the full covariance 2.4), of counts 8 (Poisson) and 14
-    (multinomial) times, 86 and 159 MB. Where rows come in an order that means something, shuffle
-    them: early rows shape the clusters.
+    input, measured: 260 bytes a row, a cell 14 to 18 (reals, bits) or 20 to 34 (counts, categories;
+    zeros of sparse tables included), and up to 8 bytes a cell and 2 MB of what rows are scored by;
+    of the full covariance 9 bytes a pair of columns and row where most rows are clusters of their
+    own. Where rows come in an order that means something, shuffle them: early rows shape the
+    clusters.
     """
     if n_seeds is not None and seeds is not None:
         raise ValueError("n_seeds and seeds are both given; give one of them")

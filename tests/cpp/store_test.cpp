@@ -62,8 +62,9 @@ class followed_store {
     for (index_t i = 0; i < X.rows(); ++i) members_.push_back({i});
     rows_ = members_.size();
     retired_.resize(members_.size());
-    detail::prepare_searches(store_);
   }
+
+  void prepare_searches() { detail::prepare_searches(store_); }
 
   void merge(index_t a, index_t b) {
     CHECK(store_.merge(a, b) == count(members_));
@@ -127,15 +128,21 @@ class followed_store {
     }
   }
 
-  /// Where the store says so, a query made ready before a merge is good after it.
-  void check_queries_last(random_source& random) {
-    if (!detail::queries_last(store_)) return;
+  /// Where the store says so, a query made ready before a merge is good after it, and where slots
+  /// are kept.
+  void check_queries_last(random_source& random, const std::vector<index_t>& kept) {
+    if (detail::query_width(store_) == 0) return;
     const index_t a = random.below(store_.slots());
-    const auto wanted = gains()[at(a)];
+    auto wanted = gains()[at(a)];
     typename Store::query q;
     store_.load(q, a);
     merge(random.below(store_.slots()), random.below(store_.slots()));
     std::vector<double> out(wanted.size());
+    store_.row(q, 0, count(wanted), out.data());
+    CHECK(out == wanted);
+    keep(kept);
+    detail::keep_entries(wanted, kept);
+    out.resize(kept.size());
     store_.row(q, 0, count(wanted), out.data());
     CHECK(out == wanted);
   }
@@ -238,7 +245,10 @@ class followed_store {
 template <class Model>
 auto follow(const Model& model, const table& X) {
   auto store = detail::make_store<detail::evidence_score>(model, X.view());
-  return followed_store<detail::evidence_score, Model, decltype(store)>(model, X, std::move(store));
+  followed_store<detail::evidence_score, Model, decltype(store)> followed(model, X,
+                                                                          std::move(store));
+  followed.prepare_searches();
+  return followed;
 }
 
 std::vector<index_t> some_of(random_source& random, index_t n, double share) {
@@ -264,23 +274,28 @@ template <class Score, class Model, class Store>
 void check_store(random_source& random, const Model& model, const table& X, Store store) {
   followed_store<Score, Model, Store> followed(model, X, std::move(store));
   followed.check_against_truth();
+  const int unprepared = random.chance(0.5) ? 1 : 0;
   for (int pruning = 0; pruning < 3; ++pruning) {
     auto before = followed.gains();
+    if (pruning == unprepared) {
+      followed.prepare_searches();
+      CHECK(followed.gains() == before);
+    }
     const auto old_slots = iota(followed.slots());
     for (int merges = 0; merges < 5; ++merges) {
       followed.merge(random.below(followed.slots()), random.below(followed.slots()));
     }
     check_equal_where_kept(before, followed.gains(), old_slots);
     followed.check_bounds(random);
-    followed.check_searches(random);
-    followed.check_queries_last(random);
+    if (pruning >= unprepared) followed.check_searches(random);
+    followed.check_queries_last(random, some_of(random, followed.slots(), 0.9));
     before = followed.gains();
     const auto kept = some_of(random, followed.slots(), pruning == 2 ? 0.3 : 0.8);
     followed.keep(kept);
     check_equal_where_kept(before, followed.gains(), kept);
+    if (followed.slots() == 0) return;
     followed.check_against_truth();
     followed.check_bounds(random);
-    if (followed.slots() == 0) return;
   }
 }
 

@@ -41,7 +41,7 @@ class erased_store {
   /// Null where none are lent.
   [[nodiscard]] virtual std::unique_ptr<erased_store> some(
       const std::vector<index_t>& slots) const = 0;
-  [[nodiscard]] virtual bool queries_last() const = 0;
+  [[nodiscard]] virtual index_t query_width() const = 0;
   virtual void prepare_searches() = 0;
   [[nodiscard]] virtual bool searches() const = 0;
   virtual void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
@@ -92,7 +92,7 @@ class erased_store_of final : public erased_store {
       return nullptr;
     }
   }
-  [[nodiscard]] bool queries_last() const override { return detail::queries_last(store_); }
+  [[nodiscard]] index_t query_width() const override { return detail::query_width(store_); }
   void prepare_searches() override { detail::prepare_searches(store_); }
   [[nodiscard]] bool searches() const override { return can_search(store_); }
   void search(const query& q, index_t begin, index_t end, const cost_offsets& offset,
@@ -402,7 +402,7 @@ class any_model::store {
     store_->row(*q.held, begin, end, out);
   }
   [[nodiscard]] bool lends_rows() const { return store_->lends_rows(); }
-  [[nodiscard]] bool queries_last() const { return store_->queries_last(); }
+  [[nodiscard]] index_t query_width() const { return store_->query_width(); }
   void prepare_searches() { store_->prepare_searches(); }
   [[nodiscard]] bool searches() const { return store_->searches(); }
   void search(const query& q, index_t begin, index_t end, const detail::cost_offsets& offset,

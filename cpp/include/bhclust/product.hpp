@@ -248,9 +248,14 @@ class product_model::store {
     }
   }
 
-  [[nodiscard]] bool queries_last() const {
-    return std::all_of(blocks_.begin(), blocks_.end(),
-                       [](const auto& b) { return b.queries_last(); });
+  [[nodiscard]] index_t query_width() const {
+    index_t sum = 0;
+    for (const auto& block : blocks_) {
+      const index_t width = block.query_width();
+      if (width == 0) return 0;
+      sum += width;
+    }
+    return sum;
   }
 
   /// Divergences add up, and so do bounds on them; a block without bounds gives what it has.

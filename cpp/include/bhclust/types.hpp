@@ -150,6 +150,11 @@ class table_view {
   [[nodiscard]] bool grouped() const noexcept { return grouped_; }
   /// Statistics a group; 0 in tables of rows.
   [[nodiscard]] index_t width() const noexcept { return width_; }
+  /// Numbers stored of all rows together.
+  [[nodiscard]] index_t cells() const noexcept {
+    if (sparse()) return indptr_[rows_] - indptr_[0];
+    return rows_ * (grouped() ? width_ : columns_);
+  }
   [[nodiscard]] bool weighted() const noexcept { return weights_ != nullptr; }
   /// How many rows the i-th stands for.
   [[nodiscard]] index_t weight(index_t i) const noexcept { return weighted() ? weights_[i] : 1; }

@@ -56,7 +56,7 @@ class bounded_row_search {
 
     [[nodiscard]] double operator()(index_t row) {
       constexpr int many = 32;
-      if (!gains_->coded && ++asked_ == many) {
+      if (!rows_.ready(*gains_) && ++asked_ == many) {
         ready_ = *gains_;
         rows_.end_fill(ready_);
         gains_ = &ready_;

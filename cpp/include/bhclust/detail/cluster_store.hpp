@@ -27,8 +27,9 @@
 ///     bool bounds_costs() const                       // optional, with the next: for sums of
 ///     void bounds(const query&, index_t begin, index_t end, double* out) const    // costs
 ///                                                     // out[s - begin] <= -gain(query, s)
-///     bool queries_last() const                       // [false] whether merge() leaves queries
-///                                                     // good
+///     index_t query_width() const                     // [0] so many numbers are in a query, or
+///                                                     // less, where merge() and keep() leave
+///                                                     // them good for row()
 ///     bool has_peaks() const                          // optional, with the next two: whether
 ///     double peak(const query&) const                 // gain(query, s) <= peak + own(s) for all
 ///     double own(index_t s) const                     // rows s, but for rounding of own(s)
@@ -144,14 +145,15 @@ void prepare_searches(Store& store) {
 }
 
 template <class Store>
-using queries_last_t = decltype(std::declval<const Store&>().queries_last());
+using query_width_t = decltype(std::declval<const Store&>().query_width());
 
+/// 0 where merges may spoil queries.
 template <class Store>
-[[nodiscard]] bool queries_last(const Store& store) {
-  if constexpr (has<queries_last_t, Store>) {
-    return store.queries_last();
+[[nodiscard]] index_t query_width(const Store& store) {
+  if constexpr (has<query_width_t, Store>) {
+    return store.query_width();
   } else {
-    return false;
+    return 0;
   }
 }
 
@@ -313,7 +315,7 @@ class cluster_store {
   }
 
   [[nodiscard]] index_t slots() const noexcept { return clusters_.size(); }
-  [[nodiscard]] static bool queries_last() noexcept { return true; }
+  [[nodiscard]] index_t query_width() const noexcept { return model_.width() + 1; }
 
   void load(query& q, index_t slot) const {
     const auto width = model_.width();

@@ -123,6 +123,11 @@ class coded_table {
     });
   }
 
+  /// Numbers in a gain_table.
+  [[nodiscard]] index_t gain_width() const noexcept {
+    return total_levels() + (by_levels() ? 0 : group_start_.back());
+  }
+
   void begin_fill(gain_table& gains) const {
     gains.of_level.resize(at(level_start_.back()));
     gains.coded = false;
@@ -139,8 +144,14 @@ class coded_table {
     }
   }
 
-  /// Makes of_code. What is not sparse is summed without as well, and a few rows sooner.
+  /// Whether sums are look-ups already: where each column has a code of its own, codes are levels.
+  [[nodiscard]] bool ready(const gain_table& gains) const noexcept {
+    return gains.coded || (by_levels() && gains.pairs.empty());
+  }
+
+  /// Makes of_code where it is of use. What is not sparse is summed without as well, and a few rows sooner.
   void end_fill(gain_table& gains) const {
+    if (ready(gains)) return;
     gains.of_code.resize(at(group_start_.back()));
     gains.coded = true;
     if (sparse_) {
@@ -161,7 +172,7 @@ class coded_table {
       sum_sparse(gains, begin, end, out);
     } else if (gains.coded) {
       sum_dense(gains.of_code.data(), begin, end, out);
-    } else if (gains.pairs.empty() && groups() == columns()) {
+    } else if (ready(gains)) {
       sum_dense(gains.of_level.data(), begin, end, out);
     } else {
       for (index_t s = begin; s < end; ++s) {
@@ -215,6 +226,7 @@ class coded_table {
   [[nodiscard]] index_t groups() const noexcept {
     return static_cast<index_t>(group_column_.size()) - 1;
   }
+  [[nodiscard]] bool by_levels() const noexcept { return !sparse_ && groups() == columns(); }
 
   /// Where the codes of a row begin and end.
   [[nodiscard]] std::pair<index_t, index_t> codes_of(index_t slot) const noexcept {

@@ -52,14 +52,24 @@ class independent_store {
         clusters_(model_, tables_),
         terms_(model_, rows_.table()) {
     clusters_.reserve(X.rows());
-    if (searches() && shuffles_bytes) bounds_ = row_bounds(rows_.table());
-    tilt_of_columns();
     terms_.tabulate_pairs(model_, rows_.table());
-    tabulate_row_pairs();
+    if (!searches()) tabulate_row_pairs();
   }
 
   [[nodiscard]] index_t slots() const noexcept { return rows_.slots() + clusters_.size(); }
-  [[nodiscard]] static bool queries_last() noexcept { return true; }
+  [[nodiscard]] index_t query_width() const noexcept {
+    return rows().gain_width() + model_.width();
+  }
+
+  /// Queries have bounds and margins from now on.
+  void prepare_searches() {
+    if (!searches() || std::exchange(searching_, true)) return;
+    clusters_.prepare_searches(model_);
+    if (rows().size() == 0) return;
+    if (shuffles_bytes) bounds_ = row_bounds(rows());
+    tilt_of_columns();
+    tabulate_row_pairs();
+  }
 
   void load(query& q, index_t slot) const {
     rows().begin_fill(q.gains);
@@ -267,6 +277,7 @@ class independent_store {
   distinct_rows rows_;
   margin_clusters<model_type, Column, Score> clusters_;
   level_terms<model_type, Score> terms_;
+  bool searching_ = false;
   row_bounds bounds_;
   pair_terms row_pairs_;
   bool row_pairs_ready_ = false;  ///< row_pairs_ and the bounds' serve in place of the terms' pairs

@@ -114,7 +114,8 @@ class lane_store {
     }
   }
 
-  [[nodiscard]] static bool queries_last() noexcept { return true; }
+  /// No kernel's queries are more than a few of its records.
+  [[nodiscard]] index_t query_width() const noexcept { return 4 * clusters_.fields() + 32; }
 
   [[nodiscard]] bool has_peaks() const noexcept { return has<peak_t, Kernel> && rows_.size() > 0; }
   template <class K = Kernel, class = peak_t<K>>

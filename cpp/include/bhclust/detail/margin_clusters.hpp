@@ -58,12 +58,28 @@ class margin_clusters {
     statistics_.reserve(std::min(rows / 8 + 1, most_numbers / std::max(width(), index_t{1})));
   }
 
+  /// Clusters and queries have margins from now on.
+  void prepare_searches(const Model& model) {
+    if constexpr (has_margins) {
+      searching_ = true;
+      own_margins_.resize(own_margin(size()));
+      pacer pace;
+      for (index_t c = 0; c < size(); ++c) {
+        pace(work_a_column * model.width());
+        margins_.compute(model, statistics_[c], own_margins_.data() + own_margin(c));
+      }
+    } else {
+      static_cast<void>(model);
+    }
+  }
+
   /// Appends an empty cluster, whose statistics are then set and closed by `finish`.
   [[nodiscard]] double* append() { return statistics_.append(); }
   /// The cluster is a union of these; what is below 0 is a row.
   void finish(const Model& model, index_t a, index_t b) {
     self_.push_back(Score::self(model, statistics_[size() - 1]));
     if constexpr (has_margins) {
+      if (!searching_) return;
       if (bare_ >= 0 && bare_ != a && bare_ != b) {
         margins_.compute(model, statistics_[bare_], own_margins_.data() + own_margin(bare_));
       }
@@ -77,7 +93,7 @@ class margin_clusters {
     const bool keeps_bare = bare_ >= 0 && !kept.empty() && kept.back() == bare_;
     statistics_.keep(kept);
     keep_entries(self_, kept);
-    if constexpr (has_margins) keep_records(own_margins_, margins_.ends(), kept);
+    if (searching_) keep_records(own_margins_, margins_.ends(), kept);
     bare_ = keeps_bare ? size() - 1 : -1;
     parts_ = {-1, -1};
     ++renumbered_;
@@ -93,6 +109,7 @@ class margin_clusters {
     q.statistics.assign(statistics_[c], statistics_[c] + width());
     q.self = self_of(c);
     if constexpr (has_margins) {
+      if (!searching_) return;
       if (!has_grown(q, c)) q.unions.clear();
       q.unions.resize(static_cast<std::size_t>(size()), infinite);
       q.cluster = c;
@@ -306,6 +323,7 @@ class margin_clusters {
   statistics_block statistics_;
   std::vector<double> self_;
   std::vector<column_margin> own_margins_;
+  bool searching_ = false;
   index_t bare_ = -1;  ///< the youngest cluster, whose margins were not computed; -1: none
   std::array<index_t, 2> parts_{-1, -1};  ///< the clusters that it is the union of
   index_t renumbered_ = 0;

@@ -44,14 +44,14 @@ class row_assignment {
         progress_(progress),
         rows_(X.rows()),
         least_value_(std::nextafter(std::log(alpha), -infinity)),
-        may_keep_queries_(queries_last(store_)),
+        query_width_(query_width(store_)),
         knows_peaks_(has_peaks(store_) && !X.weighted()),
         rounding_(gain_rounding(X.columns())),
         has_rows_(lends_rows(store_) && rows_ <= most_rows_kept),
         taken_(at(X.rows()), false) {}
 
   void run(const std::vector<index_t>& seeds) {
-    keeps_queries_ = may_keep_queries_ && room_for_queries(static_cast<index_t>(seeds.size()));
+    keeps_queries_ = query_width_ > 0 && room_for_queries(static_cast<index_t>(seeds.size()));
     for (const index_t i : seeds) {
       taken_[at(i)] = true;
       open(i);
@@ -103,10 +103,10 @@ class row_assignment {
   [[nodiscard]] index_t slot_of_row(index_t i) const noexcept { return i - shift_; }
   [[nodiscard]] double* values_of(index_t c) noexcept { return values_.data() + c * block_; }
 
-  /// Queries are as large as tables of a row's columns, or larger.
+  /// Queries may be as many numbers as the table has, and two megabytes.
   [[nodiscard]] bool room_for_queries(index_t k) const {
-    constexpr index_t most = 524288;
-    return k <= most / std::max<index_t>(X_.columns(), 1);
+    constexpr index_t least = 262144;
+    return k <= (least + X_.cells()) / query_width_;
   }
 
   /// Long blocks only where a thread's share of their scores is worth it, or queries need it.
@@ -350,13 +350,13 @@ class row_assignment {
     }
   }
 
+  /// Once it saves an eighth of all.
   void keep_clusters_if_sparse(index_t begin) {
-    constexpr index_t fewest = 4096;
-    if (store_.slots() <= fewest) return;
+    constexpr index_t fewest = 64;
     const index_t rows_needed = has_rows_ ? rows_ : rows_ - begin;
     index_t needed = count() + rows_needed;
     for (const auto& c : clusters_) needed += static_cast<index_t>(c.waiting.size());
-    if (2 * needed < store_.slots()) keep_clusters(has_rows_ ? 0 : begin);
+    if (needed + needed / 8 + fewest < store_.slots()) keep_clusters(has_rows_ ? 0 : begin);
   }
 
   /// Drops all slots but those of clusters, of rows that wait and of rows from `begin` on.
@@ -379,9 +379,6 @@ class row_assignment {
     }
     if (begin < rows_) shift_ = begin - place(slot_of_row(begin));
     store_.keep(kept);
-    for (index_t c = 0; keeps_queries_ && begin < rows_ && c < count(); ++c) {
-      load_query(c);
-    }
   }
 
   /// Some rows before `begin`, for nothing, so that stores find eight from there side by side.
@@ -412,7 +409,7 @@ class row_assignment {
   progress_meter& progress_;
   index_t rows_;
   double least_value_;  ///< just below a row's by itself: of equals a cluster wins
-  bool may_keep_queries_;
+  index_t query_width_;
   bool knows_peaks_;
   double rounding_;  ///< more than the relative error of values
   bool has_rows_;

@@ -54,8 +54,8 @@ class store_or {
   void row(const query& q, index_t begin, index_t end, double* out) const {
     fast_ ? fast_->row(q.fast, begin, end, out) : plain_->row(q.plain, begin, end, out);
   }
-  [[nodiscard]] bool queries_last() const {
-    return fast_ ? detail::queries_last(*fast_) : detail::queries_last(*plain_);
+  [[nodiscard]] index_t query_width() const {
+    return fast_ ? detail::query_width(*fast_) : detail::query_width(*plain_);
   }
   [[nodiscard]] bool has_peaks() const { return fast_ && detail::has_peaks(*fast_); }
   template <class F = Fast, class = peak_t<F>>

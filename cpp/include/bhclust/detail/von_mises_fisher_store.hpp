@@ -88,7 +88,9 @@ class von_mises_fisher_store {
     }
   }
 
-  [[nodiscard]] static bool queries_last() noexcept { return true; }
+  [[nodiscard]] index_t query_width() const noexcept {
+    return exact_.query_width() + model_.width() + 2;
+  }
   [[nodiscard]] static bool searches() noexcept { return true; }
   [[nodiscard]] index_t slots() const noexcept { return exact_.slots(); }
 
