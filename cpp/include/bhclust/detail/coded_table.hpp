@@ -149,7 +149,8 @@ class coded_table {
     return gains.coded || (by_levels() && gains.pairs.empty());
   }
 
-  /// Makes of_code where it is of use. What is not sparse is summed without as well, and a few rows sooner.
+  /// Makes of_code where it is of use. What is not sparse is summed without as well, and a few rows
+  /// sooner.
   void end_fill(gain_table& gains) const {
     if (ready(gains)) return;
     gains.of_code.resize(at(group_start_.back()));
