@@ -5,6 +5,7 @@
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/lane_table.hpp>
 #include <bhclust/detail/row_boxes.hpp>
+#include <bhclust/detail/rows_of_blocks.hpp>
 #include <bhclust/detail/score.hpp>
 #include <bhclust/detail/simd.hpp>
 #include <bhclust/detail/small_buffer.hpp>
@@ -40,10 +41,10 @@ namespace bhclust::detail {
 ///     struct query
 ///     void load(query&, const double* cluster) const
 ///     void load_row(query&, const double* row) const      // optional: the lifted row's
-///     lanes rows(const query&, const double* block, double* scratch) const      // gains
-///     lanes clusters(const query&, const double* block, double* scratch) const
+///     lanes rows(const query&, const double* block, double* scratch) const      // gains, or
 ///     void rows_of_blocks(const query&, const double* blocks, index_t count, double* scratch,
-///                         double* out) const      // optional: rows() of blocks in a row
+///                         double* out) const      // those of blocks in a row
+///     lanes clusters(const query&, const double* block, double* scratch) const
 ///     double peak(const query&) const     // optional, with the next: gains of rows exceed their
 ///     double own(const double* row) const         // own terms by no more
 /// A kernel whose row records are coordinates and one term more may search in boxes
@@ -58,8 +59,6 @@ template <class Kernel>
 using encode_eight_t = decltype(&Kernel::encode_eight);
 template <class Kernel>
 using load_row_t = decltype(&Kernel::load_row);
-template <class Kernel>
-using rows_of_blocks_t = decltype(&Kernel::rows_of_blocks);
 template <class Kernel>
 using encode_group_t = decltype(&Kernel::encode_group);
 
@@ -164,7 +163,7 @@ class lane_store {
     // A row costs at most the square of its fields, a cluster its fields times a row's.
     const index_t work = lanes::count * rows_.fields();
     sweep(begin, split, out, work * rows_.fields(), [&](index_t b, index_t count, double* gains) {
-      rows_of_blocks(q, b, count, scratch.data(), gains);
+      rows_of_blocks(*kernel_, q, rows_.block(b), count, scratch.data(), gains);
     });
     sweep(split - n, end - n, out + (split - begin), work * clusters_.fields(),
           [&](index_t b, index_t count, double* gains) {
@@ -369,17 +368,6 @@ class lane_store {
     small_buffer row(rows_.fields());
     rows_.copy(slot, row.data());
     kernel_->lift(row.data(), record);
-  }
-
-  void rows_of_blocks(const query& q, index_t b, index_t count, double* scratch,
-                      double* out) const {
-    if constexpr (has<rows_of_blocks_t, Kernel>) {
-      kernel_->rows_of_blocks(q, rows_.block(b), count, scratch, out);
-    } else {
-      for (index_t i = 0; i < count; ++i) {
-        kernel_->rows(q, rows_.block(b + i), scratch).store(out + i * lanes::count);
-      }
-    }
   }
 
   /// Calls gains(block, count, out) for whole blocks, of which only the lanes in [begin, end) are

@@ -208,13 +208,6 @@ class normal_inverse_wishart_kernel {
     finish_load(q, 0.0);
   }
 
-  [[nodiscard]] lanes rows(const query& q, const double* block, double* scratch) const noexcept {
-    double gains[lanes::count];
-    rows_of_blocks(q, block, 1, scratch, gains);
-    return lanes::load(gains);
-  }
-
-  /// The same of `count` blocks, one after another.
   void rows_of_blocks(const query& q, const double* blocks, index_t count, double* scratch,
                       double* out) const noexcept {
     if (blocks_of_few(q, blocks, count, out, std::make_index_sequence<most_in_registers>{})) return;

@@ -4,7 +4,9 @@
 
 #include <bhclust/detail/cluster_store.hpp>
 #include <bhclust/detail/lane_table.hpp>
+#include <bhclust/detail/rows_of_blocks.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/small_buffer.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
 
@@ -66,6 +68,7 @@ class row_boxes {
     const index_t place = std::exchange(place_[at(slot)], -1);
     if (place < 0) return;
     slot_[at(place)] = -1;
+    gone_[at(place)] = infinite;
     index_t box = place / rows_a_box;
     for (auto& level : levels_) {
       if (--level.live[at(box)] == 0) level.first[at(box)] = never;
@@ -98,7 +101,7 @@ class row_boxes {
                  double offset, cheapest& best, double* scratch) const {
     if (levels_.empty()) return 0;
     index_t scored = 0;
-    std::array<entry, lanes::count * most_levels> open{};
+    entry open[lanes::count * most_levels];
     index_t n = 0;
     const auto look_into = [&](index_t level, index_t block) {
       const auto& boxes = levels_[at(level)];
@@ -111,14 +114,13 @@ class row_boxes {
         const entry found{cost[at(i)], level, first + i};
         if (boxes.first[at(found.box)] >= end || found.cost > best.cost) continue;
         index_t to = n++;
-        for (; to > from && open[at(to - 1)].cost < found.cost; --to)
-          open[at(to)] = open[at(to - 1)];
-        open[at(to)] = found;
+        for (; to > from && open[to - 1].cost < found.cost; --to) open[to] = open[to - 1];
+        open[to] = found;
       }
     };
     look_into(static_cast<index_t>(levels_.size()) - 1, 0);
     while (n > 0) {
-      const entry next = open[at(--n)];
+      const entry next = open[--n];
       if (next.cost > best.cost) continue;
       if (next.level > 0) {
         look_into(next.level - 1, next.box);
@@ -133,6 +135,8 @@ class row_boxes {
   static constexpr index_t rows_a_box = 32;
   static constexpr index_t most_levels = 24;
   static constexpr index_t never = std::numeric_limits<index_t>::max();
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+  static constexpr double rounding = 1e-14;
 
   struct entry {
     double cost;
@@ -146,22 +150,26 @@ class row_boxes {
   };
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+  [[nodiscard]] static index_t blocks_for(index_t rows) noexcept {
+    return (rows + lanes::count - 1) / lanes::count;
+  }
 
   template <class Kernel>
   index_t scan(const Kernel& kernel, const typename Kernel::query& q, index_t box, index_t begin,
                index_t end, double offset, cheapest& best, double* scratch) const {
     const index_t first = box * rows_a_box;
     const index_t last = std::min(first + rows_a_box, rows_.size());
+    double gain[rows_a_box];
+    rows_of_blocks(kernel, q, rows_.block(first / lanes::count), blocks_for(last - first), scratch,
+                   gain);
     for (index_t place = first; place < last; place += lanes::count) {
-      std::array<double, lanes::count> cost{};
-      (lanes::all(offset) - kernel.rows(q, rows_.block(place / lanes::count), scratch))
-          .store(cost.data());
-      bool any = false;
-      for (const double c : cost) any |= c <= best.cost;
-      if (!any) continue;
+      const lanes eight = lanes::all(offset) - lanes::load(gain + (place - first));
+      if (smallest(eight) > best.cost) continue;
+      double cost[lanes::count];
+      eight.store(cost);
       for (index_t i = 0; i < std::min(lanes::count, last - place); ++i) {
         const index_t slot = slot_[at(place + i)];
-        if (slot >= begin && slot < end) best.take(cost[at(i)], slot);
+        if (slot >= begin && slot < end) best.take(cost[i], slot);
       }
     }
     return last - first;
@@ -233,10 +241,15 @@ class row_boxes {
     rows_.reserve(static_cast<index_t>(order.size()));
     place_.assign(at(slots), -1);
     slot_ = order;
-    for (index_t place = 0; place < static_cast<index_t>(order.size()); ++place) {
+    const auto count = static_cast<index_t>(order.size());
+    own_.assign(at(blocks_for(count) * lanes::count), 0.0);
+    gone_.assign(own_.size(), infinite);
+    for (index_t place = 0; place < count; ++place) {
       rows.copy(order[at(place)], record.data());
       rows_.append(record.data());
       place_[at(order[at(place)])] = place;
+      own_[at(place)] = kernel.own(record.data());
+      gone_[at(place)] = 0.0;
     }
     levels_.clear();
     index_t width = rows_a_box;
@@ -244,18 +257,20 @@ class row_boxes {
       levels_.push_back(boxes_of(kernel, width));
       width *= lanes::count;
     } while (levels_.back().table.size() > lanes::count);
-    measure_reach(kernel);
+    measure_reach();
   }
 
   /// Boxes of `width` rows each.
   template <class Kernel>
   [[nodiscard]] boxes_of_level boxes_of(const Kernel& kernel, index_t width) const {
     boxes_of_level level{lane_table(fields().count()), {}, {}};
+    std::vector<double> box(at(fields().count()));
     pacer pace;
     for (index_t begin = 0; begin < rows_.size(); begin += width) {
       const index_t end = std::min(begin + width, rows_.size());
       pace((end - begin) * 4 * d_);
-      level.table.append(box_about(kernel, begin, end).data());
+      box_about(kernel, begin, end, box.data());
+      level.table.append(box.data());
       level.live.push_back(end - begin);
       level.first.push_back(*std::min_element(slot_.begin() + begin, slot_.begin() + end));
     }
@@ -263,59 +278,55 @@ class row_boxes {
   }
 
   template <class Kernel>
-  [[nodiscard]] std::vector<double> box_about(const Kernel& kernel, index_t begin,
-                                              index_t end) const {
-    constexpr double infinite = std::numeric_limits<double>::infinity();
-    constexpr double rounding = 1e-14;
+  void box_about(const Kernel& kernel, index_t begin, index_t end, double* box) const {
+    constexpr index_t w = lanes::count;
     const box_fields field = fields();
-    std::vector<double> box(at(field.count()));
-    std::vector<double> middle(at(d_));
+    const index_t first = begin / w;
+    const index_t last = blocks_for(end);
+    small_buffer middle(d_);
     for (index_t j = 0; j < d_; ++j) {
-      double low = infinite;
-      double high = -infinite;
-      for (index_t place = begin; place < end; ++place) {
-        if (slot_[at(place)] < 0) continue;
-        low = std::min(low, value(rows_, place, j));
-        high = std::max(high, value(rows_, place, j));
+      lanes low = lanes::all(infinite);
+      lanes high = lanes::all(infinite);  // with the sign turned, as what follows
+      for (index_t b = first; b < last; ++b) {
+        const lanes x = lanes::load(rows_.block(b) + j * w);
+        const lanes gone = lanes::load(gone_.data() + b * w);
+        low = smaller(low, gone + x);
+        high = smaller(high, gone - x);
       }
-      box[at(field.low(j))] = low;
-      box[at(field.high(j))] = high;
-      middle[at(j)] = (high + low) * 0.5;
+      box[field.low(j)] = smallest(low);
+      box[field.high(j)] = -smallest(high);
+      middle.data()[j] = (box[field.high(j)] + box[field.low(j)]) * 0.5;
     }
-    kernel.slope(middle.data(), box.data() + field.slope(0));
-    double lift = -infinite;
-    double most = -infinite;
-    double size = 0.0;
-    std::vector<double> row(at(d_ + 1));
-    for (index_t place = begin; place < end; ++place) {
-      if (slot_[at(place)] < 0) continue;
-      rows_.copy(place, row.data());
-      const double own = kernel.own(row.data());
-      double rise = 0.0;
-      double terms = std::fabs(own);
+    const double* slope = box + field.slope(0);
+    kernel.slope(middle.data(), box + field.slope(0));
+    lanes lift = lanes::all(infinite);
+    lanes most = lift;
+    lanes size = lift;
+    for (index_t b = first; b < last; ++b) {
+      const lanes own = lanes::load(own_.data() + b * w);
+      const lanes gone = lanes::load(gone_.data() + b * w);
+      lanes rise = lanes::all(0.0);
+      lanes terms = size_of(own);
       for (index_t j = 0; j < d_; ++j) {
-        const double step = box[at(field.slope(j))] * (row[at(j)] - middle[at(j)]);
-        rise += step;
-        terms += std::fabs(step);
+        const lanes step = (lanes::load(rows_.block(b) + j * w) - middle.data()[j]) * slope[j];
+        rise = rise + step;
+        terms = terms + size_of(step);
       }
-      most = std::max(most, own);
-      lift = std::max(lift, own - rise);
-      size = std::max(size, terms);
+      lift = smaller(lift, gone + (rise - own));
+      most = smaller(most, gone - own);
+      size = smaller(size, gone - terms);
     }
-    box[at(field.lift())] = lift + rounding * size;
-    box[at(field.most())] = most;
-    return box;
+    box[field.lift()] = rounding * -smallest(size) - smallest(lift);
+    box[field.most()] = -smallest(most);
   }
 
-  template <class Kernel>
-  void measure_reach(const Kernel& kernel) {
-    std::vector<double> row(at(d_ + 1));
+  void measure_reach() {
     reach_.assign(at(d_ + 1), 0.0);
     for (index_t place = 0; place < rows_.size(); ++place) {
-      rows_.copy(place, row.data());
-      row.back() = kernel.own(row.data());
-      for (index_t j = 0; j <= d_; ++j)
-        reach_[at(j)] = std::max(reach_[at(j)], std::fabs(row[at(j)]));
+      for (index_t j = 0; j < d_; ++j) {
+        reach_[at(j)] = std::max(reach_[at(j)], std::fabs(value(rows_, place, j)));
+      }
+      reach_.back() = std::max(reach_.back(), std::fabs(own_[at(place)]));
     }
   }
 
@@ -334,8 +345,9 @@ class row_boxes {
     }
     if (!at_edge) return;
     const index_t begin = box * rows_a_box;
-    leaves.table.put(box,
-                     box_about(kernel, begin, std::min(begin + rows_a_box, rows_.size())).data());
+    small_buffer drawn(field.count());
+    box_about(kernel, begin, std::min(begin + rows_a_box, rows_.size()), drawn.data());
+    leaves.table.put(box, drawn.data());
     for (std::size_t level = 1; level < levels_.size(); ++level) {
       box /= lanes::count;
       if (!draw_in_about_children(level, box)) return;
@@ -344,30 +356,24 @@ class row_boxes {
 
   /// Whether anything has changed.
   bool draw_in_about_children(std::size_t level, index_t box) {
-    constexpr double rounding = 1e-14;
     const box_fields field = fields();
     const auto& children = levels_[level - 1];
     auto& table = levels_[level].table;
-    std::vector<double> record(at(field.count()));
-    table.copy(box, record.data());
+    small_buffer record(field.count());
+    double* of = record.data();
+    table.copy(box, of);
+    const double* eight = children.table.block(box);
+    const lanes gone = gone_children(children, box);
     bool changed = false;
     double shift = 0.0;
-    double size = std::fabs(record[at(field.lift())]);
-    const index_t first = box * lanes::count;
-    const index_t last = std::min(first + lanes::count, children.table.size());
+    double size = std::fabs(of[field.lift()]);
     for (index_t j = 0; j < d_; ++j) {
-      double low = std::numeric_limits<double>::infinity();
-      double high = -low;
-      for (index_t child = first; child < last; ++child) {
-        if (children.live[at(child)] == 0) continue;
-        low = std::min(low, value(children.table, child, field.low(j)));
-        high = std::max(high, value(children.table, child, field.high(j)));
-      }
-      double& old_low = record[at(field.low(j))];
-      double& old_high = record[at(field.high(j))];
+      const double low = smallest(gone + lanes::load(eight + field.low(j) * lanes::count));
+      const double high = -smallest(gone - lanes::load(eight + field.high(j) * lanes::count));
+      double& old_low = of[field.low(j)];
+      double& old_high = of[field.high(j)];
       if (low == old_low && high == old_high) continue;
-      const double step =
-          record[at(field.slope(j))] * ((high + low) * 0.5 - (old_high + old_low) * 0.5);
+      const double step = of[field.slope(j)] * ((high + low) * 0.5 - (old_high + old_low) * 0.5);
       changed = true;
       shift += step;
       size += std::fabs(step);
@@ -375,9 +381,20 @@ class row_boxes {
       old_high = high;
     }
     if (!changed) return false;
-    record[at(field.lift())] += shift + rounding * size;
-    table.put(box, record.data());
+    of[field.lift()] += shift + rounding * size;
+    table.put(box, of);
     return true;
+  }
+
+  /// As gone_, of the boxes that are children of one.
+  [[nodiscard]] static lanes gone_children(const boxes_of_level& children, index_t box) {
+    double gone[lanes::count];
+    for (index_t i = 0; i < lanes::count; ++i) {
+      const index_t child = box * lanes::count + i;
+      const bool lives = child < children.table.size() && children.live[at(child)] > 0;
+      gone[i] = lives ? 0.0 : infinite;
+    }
+    return lanes::load(gone);
   }
 
   [[nodiscard]] box_fields fields() const noexcept { return {d_}; }
@@ -385,7 +402,9 @@ class row_boxes {
   index_t d_;
   index_t planted_ = 0;
   lane_table rows_;
-  std::vector<index_t> slot_;   ///< of each place in the order; -1: retired
+  std::vector<double> own_;     ///< of each place in the order, as the next; filled up to blocks
+  std::vector<double> gone_;    ///< 0, +inf if retired or none: drops out of the least of sums
+  std::vector<index_t> slot_;   ///< -1: retired
   std::vector<index_t> place_;  ///< of each slot; -1: retired
   std::vector<boxes_of_level> levels_;
   std::vector<double> reach_;
