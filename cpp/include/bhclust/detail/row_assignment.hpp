@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -361,14 +362,17 @@ class row_assignment {
 
   /// Drops all slots but those of clusters, of rows that wait and of rows from `begin` on.
   void keep_clusters(index_t begin) {
-    std::vector<index_t> kept;
+    std::vector<index_t> of_clusters;
     for (const auto& c : clusters_) {
-      kept.push_back(c.slot);
-      kept.insert(kept.end(), c.waiting.begin(), c.waiting.end());
+      of_clusters.push_back(c.slot);
+      of_clusters.insert(of_clusters.end(), c.waiting.begin(), c.waiting.end());
     }
-    for (index_t i = begin; i < rows_; ++i) kept.push_back(slot_of_row(i));
-    std::sort(kept.begin(), kept.end());
-    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    std::sort(of_clusters.begin(), of_clusters.end());
+    std::vector<index_t> of_rows(at(rows_ - begin));
+    std::iota(of_rows.begin(), of_rows.end(), begin < rows_ ? slot_of_row(begin) : 0);
+    std::vector<index_t> kept;
+    std::set_union(of_clusters.begin(), of_clusters.end(), of_rows.begin(), of_rows.end(),
+                   std::back_inserter(kept));
     keep_eights_whole(kept, begin);
     const auto place = [&kept](index_t slot) {
       return static_cast<index_t>(std::lower_bound(kept.begin(), kept.end(), slot) - kept.begin());
