@@ -8,6 +8,7 @@ system sets a peak back.
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import json
 import subprocess
@@ -160,7 +161,7 @@ def cases() -> Iterator[tuple[str, str, str, int, int]]:
 def run(case: Sequence[Any]) -> dict[str, Any]:
     """Measure in a fresh process; raises RuntimeError with the last line it said."""
     done = subprocess.run(
-        [sys.executable, __file__, json.dumps(case)], capture_output=True, text=True
+        [sys.executable, __file__, "--case", json.dumps(case)], capture_output=True, text=True
     )
     if done.returncode != 0:
         raise RuntimeError((done.stderr.strip().splitlines() or ["?"])[-1])
@@ -169,10 +170,13 @@ def run(case: Sequence[Any]) -> dict[str, Any]:
     return answer
 
 
-def main() -> None:
+def table(word: str) -> None:
+    """Print the cases that have the word."""
     print("| call | family | table | rows | columns | measured, MB | estimated, MB | ratio |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for case in cases():
+        if word not in " ".join(map(str, case)):
+            continue
         try:
             found = run(case)
         except RuntimeError as error:
@@ -183,8 +187,16 @@ def main() -> None:
         print("|", " | ".join([*map(str, case), *told, f"{ratio:.2f}"]), "|", flush=True)
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(json.dumps(measure(*json.loads(sys.argv[1]))))
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Peak memory of every call beside its estimate.")
+    parser.add_argument("--only", default="", help="cases that have this word, such as rbhc")
+    parser.add_argument("--case", type=json.loads, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.case is None:
+        table(chosen.only)
     else:
-        main()
+        print(json.dumps(measure(*chosen.case)))
+
+
+if __name__ == "__main__":
+    main()

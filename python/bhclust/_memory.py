@@ -128,7 +128,7 @@ TABULATED = {
     "PoissonGamma": ("shape", "rate"),
 }
 #: RBHC outside known variance, a number of a row's statistics.
-RELAXED = {"BernoulliBeta": 33, "GeometricBeta": 30}
+RELAXED = {"BernoulliBeta": 35, "GeometricBeta": 30, "CategoricalDirichlet": 42}
 #: Where cells are missing and that takes more.
 HOLES = {
     "ExponentialGamma": _Store(200, 68, 76),
