@@ -36,6 +36,7 @@ CALLS = [
     ("bhc", "NormalInverseGamma", "missing", 4000, 16),
     ("rbhc", "NormalKnownVariance", "dense", 10000, 4),
     ("rbhc", "PoissonGamma", "dense", 3000, 16),
+    ("rbhc", "CategoricalDirichlet", "dense", 1200, 32),
     ("posterior", "NormalInverseGamma", "dense", 40000, 8),
     ("bounds", "BernoulliBeta", "dense", 40000, 4),
     ("coclustering", "NormalInverseGamma", "dense", 1500, 3),
