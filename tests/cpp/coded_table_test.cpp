@@ -187,7 +187,7 @@ TEST_CASE("coded table: terms of rows with rows, by codes as by levels") {
       coded.fill_pairs(terms, s, by_codes);
       CHECK(sums_of(coded, by_codes) == sums_of(coded, by_levels));
       coded.end_fill(by_codes);
-      CHECK(by_codes.of_code == by_levels.of_code);
+      CHECK(sums_of(coded, by_codes) == sums_of(coded, by_levels));
     }
   }
 }

@@ -144,15 +144,15 @@ class coded_table {
     }
   }
 
-  /// Whether sums are look-ups already: where each column has a code of its own, codes are levels.
+  /// Whether sums are look-ups already.
   [[nodiscard]] bool ready(const gain_table& gains) const noexcept {
-    return gains.coded || (by_levels() && gains.pairs.empty());
+    return gains.coded || codes_are_levels(gains);
   }
 
   /// Makes of_code where it is of use. What is not sparse is summed without as well, and a few rows
   /// sooner.
   void end_fill(gain_table& gains) const {
-    if (ready(gains)) return;
+    if (codes_are_levels(gains)) return;
     gains.of_code.resize(at(group_start_.back()));
     gains.coded = true;
     if (sparse_) {
@@ -227,7 +227,11 @@ class coded_table {
   [[nodiscard]] index_t groups() const noexcept {
     return static_cast<index_t>(group_column_.size()) - 1;
   }
+  /// Whether each column has codes of its own: its levels.
   [[nodiscard]] bool by_levels() const noexcept { return !sparse_ && groups() == columns(); }
+  [[nodiscard]] bool codes_are_levels(const gain_table& gains) const noexcept {
+    return by_levels() && gains.pairs.empty();
+  }
 
   /// Where the codes of a row begin and end.
   [[nodiscard]] std::pair<index_t, index_t> codes_of(index_t slot) const noexcept {
