@@ -92,24 +92,36 @@ class _Store:
     greedy: float
     kmeans: float
     """Bayes K-means, a cell."""
+    few: float = 0.0
+    """Greedy BHC, a cell of the first rows: what dead clusters and growing tables take of few."""
+    column: int = 0
+    """Greedy BHC, a column."""
     pair: float = 0.0
     """Greedy BHC, a pair of columns of a row."""
 
 
+#: Rows whose cells count as those of few.
+FEW_ROWS = 640
+#: Rows up to which Bayes K-means is greedy BHC.
+GREEDY_ROWS = 256
+#: Bytes of a seed: its scores with a block of rows, and itself.
+A_SEED = 2600
+#: Bytes of a column in Bayes K-means, whatever is in it.
+A_COLUMN = 6000
 #: Of dense tables.
 STORES = {
-    "BernoulliBeta": _Store(200, 7, 18),
-    "CategoricalDirichlet": _Store(200, 10, 20),
-    "MultinomialDirichlet": _Store(200, 24, 32),
-    "PoissonGamma": _Store(200, 21, 32),
-    "GeometricBeta": _Store(200, 13, 34),
-    "NegativeBinomialBeta": _Store(200, 8, 34),
-    "ExponentialGamma": _Store(200, 20, 14),
-    "NormalInverseGamma": _Store(290, 17, 16),
-    "NormalInverseWishart": _Store(290, 10, 16, 1.6),
-    "NormalKnownVariance": _Store(290, 14, 16),
-    "VonMisesFisher": _Store(200, 17, 24),
-    "GaussianProcess": _Store(200, 10, 14),
+    "BernoulliBeta": _Store(200, 7, 24, few=16, column=1200),
+    "CategoricalDirichlet": _Store(200, 10, 20, few=30, column=2200),
+    "MultinomialDirichlet": _Store(200, 24, 40, few=12, column=2800),
+    "PoissonGamma": _Store(200, 21, 44, few=30, column=3000),
+    "GeometricBeta": _Store(200, 13, 66, few=25, column=2800),
+    "NegativeBinomialBeta": _Store(200, 8, 52, few=46, column=4200),
+    "ExponentialGamma": _Store(200, 20, 14, few=4, column=300),
+    "NormalInverseGamma": _Store(290, 23, 22, few=18, column=300),
+    "NormalInverseWishart": _Store(290, 10, 16, few=18, column=300, pair=1.6),
+    "NormalKnownVariance": _Store(290, 16, 20, few=10, column=300),
+    "VonMisesFisher": _Store(200, 23, 24, few=2, column=1000),
+    "GaussianProcess": _Store(200, 10, 14, few=10, column=300),
 }
 #: Families with functions of columns' values.
 COUNTED = (
@@ -131,8 +143,8 @@ TABULATED = {
 RELAXED = {"BernoulliBeta": 35, "GeometricBeta": 30, "CategoricalDirichlet": 42}
 #: Where cells are missing and that takes more.
 HOLES = {
-    "ExponentialGamma": _Store(200, 68, 76),
-    "GaussianProcess": _Store(200, 10, 24, 8.0),
+    "ExponentialGamma": _Store(200, 68, 76, few=4, column=300),
+    "GaussianProcess": _Store(200, 10, 24, few=10, column=300, pair=8.0),
 }
 
 
@@ -212,6 +224,8 @@ def _tables(family: Family, shape: Shape, rows: int | None = None) -> int:
                     entries += of_rows * len(np.unique(pairs, axis=0))
             case "VonMisesFisher":
                 entries = 1 << 16 if rows is None else 0
+            case "GaussianProcess":
+                entries = 13 * of.d**2  # the kernel's matrices
             case _:
                 entries = 0
         total += 8 * entries
@@ -246,6 +260,20 @@ def _of_columns(shape: Shape) -> int:
     return 0 if shape.stored is None else A_SPARSE_COLUMN * shape.d
 
 
+def _spread(part: Family, of: Shape) -> float:
+    """How many times four levels categories have, of which cells are measured."""
+    if part.name != "CategoricalDirichlet":
+        return 1.0
+    return max(1.0, part._width(of.d) / (4 * of.d))
+
+
+def _of_few(part: Family, of: Shape) -> int:
+    """Bytes that greedy BHC takes more of a table of few rows."""
+    store = _store(part, of)
+    a_row = store.few + 1.5 * store.pair * of.d
+    return math.ceil(of.d * (store.column + a_row * min(of.n, FEW_ROWS)))
+
+
 def _bhc(family: Family, shape: Shape, **_: int) -> int:
     if shape.grouped:
         return shape.n * (270 + 9 * _width(family, shape)) + _terms_of_sizes(family, shape)
@@ -255,7 +283,8 @@ def _bhc(family: Family, shape: Shape, **_: int) -> int:
         store = _store(part, of)
         total += shape.n * store.greedy_row
         if of.stored is None:
-            total += math.ceil(of.n * of.d * (store.greedy + store.pair * of.d))
+            total += math.ceil(of.n * of.d * (store.greedy * _spread(part, of) + store.pair * of.d))
+            total += _of_few(part, of)
         elif part.name == "MultinomialDirichlet":
             total += min(230 * of.stored, 100 * of.stored + 1700 * of.n) + 1300 * of.d
         else:
@@ -267,13 +296,15 @@ def _bhc(family: Family, shape: Shape, **_: int) -> int:
 def _rbhc(family: Family, shape: Shape, **_: int) -> int:
     n, width = shape.n, _width(family, shape)
     if family.name == "NormalKnownVariance":
-        return n * (220 + (28 if shape.grouped else 20) * shape.d)
+        return n * (220 + (28 if shape.grouped else 20) * shape.d) + 2000 * shape.d
     if shape.grouped:
         return n * (200 + 9 * width)
     cells = sum(
         n * part._width(of.d) * RELAXED.get(part.name, 24) for part, of in _parts(family, shape)
     )
-    return n * 200 + (cells if shape.stored is None else math.ceil(1.3 * cells))
+    if shape.stored is not None:
+        return n * 200 + math.ceil(1.3 * cells)
+    return n * 200 + cells + 2000 * shape.d
 
 
 def _queries(family: Family, shape: Shape) -> int:
@@ -285,15 +316,20 @@ def _queries(family: Family, shape: Shape) -> int:
     return 8 * min(most, shape.n * (32 + 6 * (_width(family, shape) + 2)))
 
 
-def _bayes_kmeans(family: Family, shape: Shape, **_: int) -> int:
+def _bayes_kmeans(family: Family, shape: Shape, *, n_seeds: int = 0, **_: int) -> int:
+    seeds = min(n_seeds or math.isqrt(shape.n), shape.n) * A_SEED
     if shape.grouped:
-        return shape.n * (300 + 18 * _width(family, shape)) + _terms_of_sizes(family, shape)
-    total = 300 * shape.n + _tables(family, shape) + _of_columns(shape) + _queries(family, shape)
+        of_sizes = _terms_of_sizes(family, shape)
+        return seeds + shape.n * (300 + 18 * _width(family, shape)) + of_sizes
+    total = seeds + 300 * shape.n + _tables(family, shape) + _queries(family, shape)
+    total += _of_columns(shape)
+    total += A_COLUMN * shape.d if shape.stored is None else 0
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
         pairs = 9 * part._width(of.d) if part.name == "NormalInverseWishart" else 0
-        total += math.ceil(of.n * (of.d * _store(part, of).kmeans + pairs))
-    return total
+        cell = _store(part, of).kmeans * _spread(part, of)
+        total += math.ceil(of.n * (of.d * cell + pairs))
+    return max(total, _bhc(family, shape)) if shape.n <= GREEDY_ROWS else total
 
 
 def _randomized(family: Family, shape: Shape, *, n_threads: int, **_: int) -> int:
@@ -304,6 +340,8 @@ def _randomized(family: Family, shape: Shape, *, n_threads: int, **_: int) -> in
         return 370 * shape.n + 2 * threads * 8 * 2048 * width + of_sizes
     at_once = 8 * min(shape.n, 4096) * min(width, 4 * shape.d)
     of_threads = math.ceil((1.35 + 1.2 * (threads - 2)) * at_once)
+    if shape.stored is None:
+        of_threads += threads * sum(_of_few(part, of) for part, of in _parts(family, shape))
     return 465 * shape.n + of_threads + _tables(family, shape) + threads * _of_columns(shape)
 
 
@@ -346,7 +384,7 @@ def _learn(family: Family, shape: Shape, **_: int) -> int:
     for part, of in _parts(family, shape):
         is_categories = part.name == "CategoricalDirichlet"
         features += 2 * part._width(of.d) if is_categories else 4 * of.d
-    return grown + shape.n * (200 + 8 * features) + _posterior(family, shape)
+    return grown + shape.n * (200 + 8 * features) + 3000 * shape.d + _posterior(family, shape)
 
 
 def _coclustering(_family: Family, shape: Shape, **_: int) -> int:
@@ -387,15 +425,20 @@ def bytes_needed(
     n_new: int = 0,
     n_samples: int = 1,
     n_clusters: int = 20,
+    n_seeds: int = 0,
     n_threads: int | None = None,
 ) -> int:
-    """Bytes beyond the input that a call takes at most, about; ``n_threads`` None: all cores."""
+    """Bytes beyond the input that a call takes at most, about.
+
+    ``n_threads`` None: all cores; ``n_seeds`` 0: the root of the rows.
+    """
     return LEAST + ALGORITHMS[algorithm](
         family,
         shape,
         n_new=n_new,
         n_samples=n_samples,
         n_clusters=n_clusters,
+        n_seeds=n_seeds,
         n_threads=n_threads or _core.all_threads(),
     )
 

@@ -88,9 +88,10 @@ def bhc(
     Notes
     -----
     About n² scores. Memory beyond the input, measured: 200 to 290 bytes a row, and a cell 7 (bits)
-    to 24 (counts), or 68 in `ExponentialGamma` with missing cells; counts, bits and categories
-    take up to some 8 MB more for each function of them that is computed beforehand, for columns
-    with hyperparameters of their own. 4 to 6 MB for 4,000 rows of 32 columns. Sparse tables take
+    to 24 (counts), of the first 640 rows up to 46 more, or 68 in `ExponentialGamma` with missing
+    cells, and a column 0.3 to 4.2 kB; counts, bits and categories take up to some 8 MB more for
+    each function of them that is computed beforehand, for columns with hyperparameters of their
+    own. 4 to 6 MB for 4,000 rows of 32 columns. Sparse tables take
     100 to 230 bytes a stored cell in `MultinomialDirichlet`; in other families clusters keep all
     columns.
     """
@@ -250,24 +251,28 @@ def bayes_kmeans_bhc(
     Notes
     -----
     About n k + k² scores for k clusters, and those of the trees below them. Memory beyond the
-    input, measured: 260 bytes a row, a cell 14 to 18 (reals, bits) or 20 to 34 (counts, categories;
-    zeros of sparse tables included), and up to 8 bytes a cell and 2 MB of what rows are scored by;
-    of the full covariance 9 bytes a pair of columns and row where most rows are clusters of their
-    own. Where rows come in an order that means something, shuffle them: early rows shape the
-    clusters.
+    input, measured: 260 bytes a row, a cell 14 to 24 (reals, bits) or 20 to 52 (counts, categories;
+    zeros of sparse tables included), 6 kB a column and 2.6 kB a seed, and up to 8 bytes a cell and
+    2 MB of what rows are scored by; of the full covariance 9 bytes a pair of columns and row where
+    most rows are clusters of their own. Where the concentration makes every row a cluster (10⁸) a
+    call takes up to 2.5 times what `estimate` tells. Where rows come in an order that means
+    something, shuffle them: early rows shape the clusters.
     """
     if n_seeds is not None and seeds is not None:
         raise ValueError("n_seeds and seeds are both given; give one of them")
     check_bool("merge", merge)
     table = as_leaves(X)
     model = resolve_family(family, X)
-    check_memory(max_memory, "bayes_kmeans_bhc", model, table)
+    count = 0 if n_seeds is None else check_count("n_seeds", n_seeds)
+    rows = np.empty(0, dtype=np.int64) if seeds is None else _rows_named("seeds", seeds)
+    asked = {} if n_seeds is None and seeds is None else {"n_seeds": count or len(rows)}
+    check_memory(max_memory, "bayes_kmeans_bhc", model, table, **asked)
     return _core.bayes_kmeans_bhc(
         table,
         model,
         check_alpha(alpha),
-        0 if n_seeds is None else check_count("n_seeds", n_seeds),
-        np.empty(0, dtype=np.int64) if seeds is None else _rows_named("seeds", seeds),
+        count,
+        rows,
         bool(merge),
         check_count("exact_rows", exact_rows, 2),
         check_seed("random_state", random_state),
