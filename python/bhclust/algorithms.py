@@ -91,9 +91,8 @@ def bhc(
     to 24 (counts), of the first 640 rows up to 46 more, or 68 in `ExponentialGamma` with missing
     cells, and a column 0.3 to 4.2 kB; counts, bits and categories take up to some 8 MB more for
     each function of them that is computed beforehand, for columns with hyperparameters of their
-    own. 4 to 6 MB for 4,000 rows of 32 columns. Sparse tables take
-    100 to 230 bytes a stored cell in `MultinomialDirichlet`; in other families clusters keep all
-    columns.
+    own. 4 to 6 MB for 4,000 rows of 32 columns. Sparse tables take 100 to 230 bytes a stored cell
+    in `MultinomialDirichlet`; in other families clusters keep all columns.
     """
     collapse = check_bool("collapse", collapse)
     table = as_leaves(X)
@@ -251,7 +250,7 @@ def bayes_kmeans_bhc(
     Notes
     -----
     About n k + k² scores for k clusters, and those of the trees below them. Memory beyond the
-    input, measured: 260 bytes a row, a cell 14 to 24 (reals, bits) or 20 to 52 (counts, categories;
+    input, measured: 260 bytes a row, a cell 14 to 24 (reals, bits) or 20 to 66 (counts, categories;
     zeros of sparse tables included), 6 kB a column and 2.6 kB a seed, and up to 8 bytes a cell and
     2 MB of what rows are scored by; of the full covariance 9 bytes a pair of columns and row where
     most rows are clusters of their own. Where the concentration makes every row a cluster (10⁸) a
