@@ -104,8 +104,8 @@ class _Store:
 FEW_ROWS = 640
 #: Rows up to which Bayes K-means is greedy BHC.
 GREEDY_ROWS = 256
-#: Bytes of a seed: its scores with a block of rows, and itself.
-A_SEED = 2600
+#: Bytes of a seed.
+A_SEED = 400
 #: Bytes of a column in Bayes K-means, whatever is in it.
 A_COLUMN = 6000
 #: Of dense tables.
@@ -308,12 +308,16 @@ def _rbhc(family: Family, shape: Shape, **_: int) -> int:
 
 
 def _queries(family: Family, shape: Shape) -> int:
-    """Bytes of what Bayes K-means keeps to score rows by, as cpp's row_assignment bounds them."""
+    """Bytes of what Bayes K-means keeps to score rows by, as cpp's row_assignment bounds them.
+
+    Those of clusters' scores with a block of rows are in it.
+    """
     cells = shape.n * shape.d if shape.stored is None else shape.stored
     most = (1 << 18) + cells
+    scores = 9 * min((1 << 17) + cells // 4, 256 * shape.n)
     if any(part.name in COUNTED for part, _ in _parts(family, shape)):
-        return 8 * most
-    return 8 * min(most, shape.n * (32 + 6 * (_width(family, shape) + 2)))
+        return scores + 8 * most
+    return scores + 8 * min(most, shape.n * (32 + 6 * (_width(family, shape) + 2)))
 
 
 def _bayes_kmeans(family: Family, shape: Shape, *, n_seeds: int = 0, **_: int) -> int:
@@ -322,8 +326,7 @@ def _bayes_kmeans(family: Family, shape: Shape, *, n_seeds: int = 0, **_: int) -
         of_sizes = _terms_of_sizes(family, shape)
         return seeds + shape.n * (300 + 18 * _width(family, shape)) + of_sizes
     total = seeds + 300 * shape.n + _tables(family, shape) + _queries(family, shape)
-    total += _of_columns(shape)
-    total += A_COLUMN * shape.d if shape.stored is None else 0
+    total += A_COLUMN * shape.d if shape.stored is None else _of_columns(shape)
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):
         pairs = 9 * part._width(of.d) if part.name == "NormalInverseWishart" else 0

@@ -73,6 +73,7 @@ def estimate(
     n_new: int | None = None,
     n_samples: int = 1,
     n_clusters: int = 20,
+    n_seeds: int | None = None,
     n_threads: int | None = None,
 ) -> Estimate:
     """Tell the memory and the time that a call will take, from trials on few rows.
@@ -94,6 +95,8 @@ def estimate(
         Partitions to sample.
     n_clusters : int
         Flat clusters among which new rows are divided.
+    n_seeds : int, optional
+        Of Bayes K-means; None: the root of the number of rows.
     n_threads : int, optional
         None: all cores.
 
@@ -123,6 +126,9 @@ def estimate(
     count = n if n_new is None else check_count("n_new", n_new)
     samples = check_count("n_samples", n_samples)
     clusters = check_count("n_clusters", n_clusters)
+    seeds = 0 if n_seeds is None else check_count("n_seeds", n_seeds)
+    if seeds > n:
+        raise ValueError(f"n_seeds is {seeds}; X has {n} row(s), so it must be between 1 and that")
     needed = bytes_needed(
         algorithm,
         model,
@@ -130,9 +136,10 @@ def estimate(
         n_new=count,
         n_samples=samples,
         n_clusters=clusters,
+        n_seeds=seeds,
         n_threads=check_threads(n_threads),
     )
-    trial = _Trial(algorithm, model, rows, n_threads)
+    trial = _Trial(algorithm, model, rows, n_threads, seeds=seeds / n)
     rows_of_trial = {"predict": count, "insert": (n + count) // 2}
     seconds = trial.seconds(rows_of_trial.get(algorithm, n))
     if algorithm == "sample_partitions":
@@ -182,11 +189,21 @@ def _made_up(family: Any, n: int, d: int) -> NDArray[np.float64]:
 class _Trial:
     """One algorithm on few of the rows."""
 
-    def __init__(self, algorithm: str, family: Family, X: Any, n_threads: int | None) -> None:
+    def __init__(
+        self,
+        algorithm: str,
+        family: Family,
+        X: Any,
+        n_threads: int | None,
+        *,
+        seeds: float = 0.0,
+    ) -> None:
+        """``seeds`` is the share of the rows that are some; 0: the default."""
         self.algorithm = algorithm
         self.family = family
         self.X = X
         self.n_threads = n_threads
+        self.seeds = seeds
 
     def seconds(self, n: int) -> float:
         """Extrapolate to n rows."""
@@ -210,6 +227,8 @@ class _Trial:
             size = min(most, 2 * size)
         if self.algorithm == "rbhc":
             return size, seconds, _slope(before, (size, seconds))
+        if self.algorithm == "bayes_kmeans_bhc" and self.seeds > 0.0:
+            return size, seconds, 2.0
         return size, seconds, POWERS.get(self.algorithm, 1.0)
 
     def _time(self, rows: Table) -> float:
@@ -223,7 +242,8 @@ class _Trial:
         if self.algorithm == "bhc":
             return lambda: bhc(rows, family, n_threads=threads)
         if self.algorithm == "bayes_kmeans_bhc":
-            return lambda: bayes_kmeans_bhc(rows, family, n_threads=threads)
+            seeds = max(1, round(self.seeds * rows.n_rows)) if self.seeds > 0.0 else None
+            return lambda: bayes_kmeans_bhc(rows, family, n_seeds=seeds, n_threads=threads)
         if self.algorithm == "randomized_bhc":
             return lambda: randomized_bhc(rows, family, n_threads=threads)
         if self.algorithm == "rbhc":

@@ -184,6 +184,18 @@ def test_sizes_count() -> None:
     assert many.seconds[0] > few.seconds[1]
 
 
+def test_seeds_count() -> None:
+    def told(**options: int) -> bhclust.Estimate:
+        return bhclust.estimate((4000, 2), "gaussian", algorithm="bayes_kmeans_bhc", **options)
+
+    assert told(n_seeds=2000).bytes > told().bytes + 600_000
+    assert told(n_seeds=2000).seconds[0] > told(n_seeds=2).seconds[1]
+    with pytest.raises(ValueError, match=r"n_seeds is 4001; X has 4000 row\(s\)"):
+        told(n_seeds=4001)
+    with pytest.raises(ValueError, match="n_seeds is 0; it must be at least 1"):
+        told(n_seeds=0)
+
+
 @pytest.mark.parametrize(
     ("text", "size"),
     [("2 GB", 2e9), ("500MB", 5e8), ("1.5 kb", 1500.0), (10**9, 1e9), (2.5e6, 2.5e6), ("7 B", 7.0)],

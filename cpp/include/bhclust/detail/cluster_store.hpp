@@ -19,7 +19,8 @@
 ///                                                     // union of all, merged in this order
 ///     void keep(const std::vector<index_t>& slots)    // forgets the rest, order preserved
 /// and, where searches need not score everything,
-///     void prepare_searches()                         // optional: before the first search
+///     void prepare_searches()                         // optional: before the first search, maybe
+///                                                     // after merges and keeps; again: nothing
 ///     bool searches() const                           // whether this store does
 ///     void search(const query&, index_t begin, index_t end, const cost_offsets&, cheapest& best)
 ///         const                                       // best takes the slots [begin, end)
@@ -27,9 +28,10 @@
 ///     bool bounds_costs() const                       // optional, with the next: for sums of
 ///     void bounds(const query&, index_t begin, index_t end, double* out) const    // costs
 ///                                                     // out[s - begin] <= -gain(query, s)
-///     index_t query_width() const                     // [0] so many numbers are in a query, or
+///     index_t query_width() const                     // [0] so many numbers a query refers to, or
 ///                                                     // less, where merge() and keep() leave
-///                                                     // them good for row()
+///                                                     // them good for row(); before searches
+///                                                     // are prepared
 ///     bool has_peaks() const                          // optional, with the next two: whether
 ///     double peak(const query&) const                 // gain(query, s) <= peak + own(s) for all
 ///     double own(index_t s) const                     // rows s, but for rounding of own(s)
@@ -147,11 +149,13 @@ void prepare_searches(Store& store) {
 template <class Store>
 using query_width_t = decltype(std::declval<const Store&>().query_width());
 
-/// 0 where merges may spoil queries.
+/// Numbers a query takes, itself included; 0 where merges may spoil queries.
 template <class Store>
 [[nodiscard]] index_t query_width(const Store& store) {
   if constexpr (has<query_width_t, Store>) {
-    return store.query_width();
+    constexpr auto itself = static_cast<index_t>(sizeof(typename Store::query) / sizeof(double));
+    const index_t width = store.query_width();
+    return width == 0 ? 0 : width + itself;
   } else {
     return 0;
   }

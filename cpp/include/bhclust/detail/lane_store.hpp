@@ -113,7 +113,7 @@ class lane_store {
     }
   }
 
-  /// No kernel's queries are more than a few of its records.
+  /// No kernel's queries are more than a few of its records, unless they are aimed.
   [[nodiscard]] index_t query_width() const noexcept { return 4 * clusters_.fields() + 32; }
 
   [[nodiscard]] bool has_peaks() const noexcept { return has<peak_t, Kernel> && rows_.size() > 0; }
@@ -129,6 +129,7 @@ class lane_store {
   }
 
   void prepare_searches() {
+    if (std::exchange(searching_, true)) return;
     if constexpr (has<aim_t, Kernel>) {
       const index_t coordinates = rows_.fields() - 1;
       if (rows_.size() < fewest_in_boxes || coordinates > Kernel::most_coordinates) return;
@@ -207,6 +208,10 @@ class lane_store {
     rows_.keep(kept.data(), split - kept.begin());
     if constexpr (has<aim_t, Kernel>) {
       if (!boxes_) return;
+      if (rows_.size() == 0) {
+        boxes_.reset();
+        return;
+      }
       boxes_->keep(*kernel_, kept.data(), rows_.size(), rows_);
       if (!worth_boxes(*boxes_)) boxes_.reset();
     }
@@ -398,6 +403,7 @@ class lane_store {
   std::shared_ptr<const Kernel> kernel_;
   lane_table rows_, clusters_;
   std::optional<row_boxes> boxes_;
+  bool searching_ = false;
 };
 
 /// A store of lanes for the tables its kernel takes, a plain one for the rest.

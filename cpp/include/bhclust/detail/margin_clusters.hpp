@@ -124,6 +124,7 @@ class margin_clusters {
     q.cluster = -1;
     q.unions.clear();
     if constexpr (has_margins) {
+      if (!searching_) return;
       q.margins.resize(static_cast<std::size_t>(margins_.ends()));
       margins_.compute(model, q.statistics.data(), q.margins.data());
     } else {

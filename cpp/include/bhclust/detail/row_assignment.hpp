@@ -49,6 +49,8 @@ class row_assignment {
         knows_peaks_(has_peaks(store_) && !X.weighted()),
         rounding_(gain_rounding(X.columns())),
         has_rows_(lends_rows(store_) && rows_ <= most_rows_kept),
+        most_in_queries_(262144 + X.cells()),
+        most_values_(131072 + X.cells() / 4),
         taken_(at(X.rows()), false) {}
 
   void run(const std::vector<index_t>& seeds) {
@@ -57,8 +59,9 @@ class row_assignment {
       taken_[at(i)] = true;
       open(i);
     }
-    block_ = block_for(static_cast<index_t>(clusters_.size()));
     for (index_t begin = 0; begin < rows_; begin += block_) {
+      forget_queries_if_many();
+      block_ = block_for(count());
       assign_block(begin, std::min(rows_, begin + block_));
       progress_.tick();
     }
@@ -104,17 +107,18 @@ class row_assignment {
   [[nodiscard]] index_t slot_of_row(index_t i) const noexcept { return i - shift_; }
   [[nodiscard]] double* values_of(index_t c) noexcept { return values_.data() + c * block_; }
 
-  /// Queries may be as many numbers as the table has, and two megabytes.
   [[nodiscard]] bool room_for_queries(index_t k) const {
-    constexpr index_t least = 262144;
-    return k <= (least + X_.cells()) / query_width_;
+    return k <= most_in_queries_ / query_width_;
   }
 
-  /// Long blocks only where a thread's share of their scores is worth it, or queries need it.
+  /// Whole eights: many only where a thread's share of their scores is worth it, or queries need
+  /// it.
   [[nodiscard]] index_t block_for(index_t k) const {
     constexpr index_t least = 32;
-    if (keeps_queries_) return k < worth_sharing / 128 ? least : 128;
-    return std::clamp<index_t>(k / 8 * 8, least, 256);
+    const index_t wanted = keeps_queries_ ? (k < worth_sharing / 128 ? least : 128)
+                                          : std::clamp<index_t>(k, least, 256);
+    const index_t allowed = most_values_ / std::max(k, index_t{1});
+    return std::max(std::min(wanted, allowed) / lanes::count, index_t{1}) * lanes::count;
   }
 
   void open(index_t row) {
@@ -155,7 +159,6 @@ class row_assignment {
     const bool all_taken = std::all_of(taken_.begin() + begin, taken_.begin() + end,
                                        [](bool is_taken) { return is_taken; });
     if (all_taken) return;
-    forget_queries_if_many();
     keep_clusters_if_sparse(begin);
     score_all(begin, end);
     for (index_t i = begin; i < end; ++i) {
@@ -186,8 +189,18 @@ class row_assignment {
     std::vector<typename Store::query>().swap(queries_);
   }
 
-  void score_all(index_t begin, index_t end) {
+  /// Not twice what is needed, nor the old values beside the new ones, as vectors grow.
+  void resize_values() {
+    const std::size_t most = at((count() + block_) * block_);
+    if (values_.capacity() < most) {
+      std::vector<double>().swap(values_);
+      values_.reserve(most + most / 8);
+    }
     values_.resize(clusters_.size() * at(block_));
+  }
+
+  void score_all(index_t begin, index_t end) {
+    resize_values();
     best_.assign(at(end - begin), -1);
     best_value_.assign(at(end - begin), least_value_);
     if constexpr (has<peak_t, Store>) {
@@ -417,6 +430,8 @@ class row_assignment {
   bool knows_peaks_;
   double rounding_;  ///< more than the relative error of values
   bool has_rows_;
+  index_t most_in_queries_;  ///< numbers, as many as the table has and some more, as the next
+  index_t most_values_;      ///< but where a block must be shorter than eight rows
   bool keeps_queries_ = false;
   std::vector<bool> taken_;
   index_t shift_ = 0;      ///< rows dropped, less those that are clusters or wait

@@ -164,7 +164,7 @@ class row_boxes {
                    gain);
     for (index_t place = first; place < last; place += lanes::count) {
       const lanes eight = lanes::all(offset) - lanes::load(gain + (place - first));
-      if (smallest(eight) > best.cost) continue;
+      if (bits_at_most(eight, lanes::all(best.cost)) == 0) continue;
       double cost[lanes::count];
       eight.store(cost);
       for (index_t i = 0; i < std::min(lanes::count, last - place); ++i) {
@@ -283,7 +283,8 @@ class row_boxes {
     const box_fields field = fields();
     const index_t first = begin / w;
     const index_t last = blocks_for(end);
-    small_buffer middle(d_);
+    small_buffer buffer(d_);
+    double* middle = buffer.data();
     for (index_t j = 0; j < d_; ++j) {
       lanes low = lanes::all(infinite);
       lanes high = lanes::all(infinite);  // with the sign turned, as what follows
@@ -295,20 +296,27 @@ class row_boxes {
       }
       box[field.low(j)] = smallest(low);
       box[field.high(j)] = -smallest(high);
-      middle.data()[j] = (box[field.high(j)] + box[field.low(j)]) * 0.5;
+      middle[j] = (box[field.high(j)] + box[field.low(j)]) * 0.5;
     }
+    kernel.slope(middle, box + field.slope(0));
+    cover(begin, end, middle, box);
+  }
+
+  /// The terms of a box with these edges' middle and slopes.
+  void cover(index_t begin, index_t end, const double* middle, double* box) const {
+    constexpr index_t w = lanes::count;
+    const box_fields field = fields();
     const double* slope = box + field.slope(0);
-    kernel.slope(middle.data(), box + field.slope(0));
     lanes lift = lanes::all(infinite);
     lanes most = lift;
     lanes size = lift;
-    for (index_t b = first; b < last; ++b) {
+    for (index_t b = begin / w; b < blocks_for(end); ++b) {
       const lanes own = lanes::load(own_.data() + b * w);
       const lanes gone = lanes::load(gone_.data() + b * w);
       lanes rise = lanes::all(0.0);
       lanes terms = size_of(own);
       for (index_t j = 0; j < d_; ++j) {
-        const lanes step = (lanes::load(rows_.block(b) + j * w) - middle.data()[j]) * slope[j];
+        const lanes step = (lanes::load(rows_.block(b) + j * w) - middle[j]) * slope[j];
         rise = rise + step;
         terms = terms + size_of(step);
       }
