@@ -131,6 +131,7 @@ bool passes(const bhclust::detail::byte_points& points, index_t pairs, const byt
 TEST_CASE("bytes: which points pass is as plain numbers have it") {
   random_source random(1);
   const auto sixteen = [&] { return static_cast<std::int16_t>(random.below(65536) - 32768); };
+  const auto without_sign = [&] { return static_cast<std::uint16_t>(random.below(65536)); };
   const auto positive = [&] { return static_cast<std::int16_t>(random.below(32768)); };
   const auto byte = [&] { return static_cast<std::uint32_t>(random.below(181) - 90) & 255U; };
   for (const index_t pairs : {1, 2, 7, 64}) {
@@ -151,8 +152,7 @@ TEST_CASE("bytes: which points pass is as plain numbers have it") {
       std::vector<byte_query> queries;
       const byte_query* asked[few];
       for (index_t q = 0; q < few; ++q) {
-        queries.push_back({words.data() + q, static_cast<std::uint16_t>(random.below(65536)),
-                           sixteen(), positive()});
+        queries.push_back({words.data() + q, without_sign(), without_sign(), sixteen()});
       }
       for (index_t q = 0; q < few; ++q) asked[q] = queries.data() + q;
       std::uint64_t bits[few];
@@ -182,7 +182,7 @@ TEST_CASE("bytes: rows of bits are turned into columns") {
 }
 
 TEST_CASE("bytes: what is near passes, and little else where bytes hold the points") {
-  bhclust::detail::thread_team team(1);
+  bhclust::detail::thread_team team(2);
   bhclust::detail::progress_meter progress({}, 1);
   for (const index_t d : {4, 9, 64, 300}) {
     for (const double scale : {1.0, 1e-9}) {
@@ -196,7 +196,7 @@ TEST_CASE("bytes: what is near passes, and little else where bytes hold the poin
           for (const bool one : {true, false}) {
             panels.rebuild(one ? std::vector<index_t>{0} : std::vector<index_t>{0, 1, 4}, team,
                            progress);
-            for (const double limit : {0.0, 0.3, 0.7}) {
+            for (const double limit : {0.0, 0.3, 0.7, 1.3}) {
               const auto found = passing(clusters, panels, limit);
               CHECK(found.lost == 0);
               if (d >= 64 && largest == 1) CHECK(found.passed < found.near + 90000 / 8);

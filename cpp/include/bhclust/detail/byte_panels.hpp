@@ -6,6 +6,7 @@
 #include <bhclust/detail/kd_order.hpp>
 #include <bhclust/detail/parallel.hpp>
 #include <bhclust/detail/simd.hpp>
+#include <bhclust/detail/small_buffer.hpp>
 #include <bhclust/detail/ward_clusters.hpp>
 #include <bhclust/progress.hpp>
 #include <bhclust/types.hpp>
@@ -68,25 +69,38 @@ class byte_panels {
     room_ = regions == 1 ? 1.0 : 0.7;
     region_of_.resize(at(panels));
     region_.resize(begins.size());
-    origin_.resize(at(regions * d_));
-    team.run(
-        regions,
-        [&](int, index_t r) {
-          const index_t end = r + 1 < regions ? begins[at(r + 1)] : panels;
-          measure(r, begins[at(r)], end);
-          for (index_t p = begins[at(r)]; p < end; ++p) {
-            region_of_[at(p)] = static_cast<ward_id>(r);
-            refresh(p);
-          }
-        },
-        [&] { progress.tick(); });
+    origin_.assign(at(regions * d_), 0.0);
+    std::vector<double> need(at(clusters_.slots()));
+    const auto end = [&](index_t r) { return r + 1 < regions ? begins[at(r + 1)] : panels; };
+    const auto between = [&] { progress.tick(); };
+    const auto each_region = [&](const auto& work) {
+      team.run(regions, [&](int, index_t r) { work(r, begins[at(r)], end(r)); }, between);
+    };
+    const auto each_panel = [&](const auto& work) {
+      constexpr index_t share = 8;
+      const auto some = [&](int, index_t c) {
+        for (index_t p = c * share; p < std::min(panels, (c + 1) * share); ++p) work(p);
+      };
+      team.run((panels + share - 1) / share, some, between);
+    };
+    each_region([&](index_t r, index_t first, index_t last) {
+      std::fill(region_of_.begin() + first, region_of_.begin() + last, static_cast<ward_id>(r));
+      centre(r, first, last);
+    });
+    each_panel([&](index_t p) { measure(p, need); });
+    each_region([&](index_t r, index_t first, index_t last) { scale(r, first, last, need); });
+    each_panel([&](index_t p) { refresh(p); });
   }
 
   [[nodiscard]] index_t region_of(index_t panel) const noexcept { return region_of_[at(panel)]; }
 
   /// One panel after a change.
   void refresh(index_t panel) {
-    for (index_t s = panel * width; s < (panel + 1) * width; ++s) encode(s);
+    small_buffer means(together * d_);
+    for (index_t s = panel * width; s < (panel + 1) * width; s += together) {
+      gather(s, means.data());
+      encode(s, means.data());
+    }
   }
 
   struct region {
@@ -103,26 +117,13 @@ class byte_panels {
               index_t count, std::uint32_t* codes, byte_query* asked) {
       query_ = asked;
       region_ = &panels.region_[at(which)];
-      const lanes scale = panels.into_ball(means, which);
-      lanes sum = lanes::all(0.0);
-      lanes square = sum;
-      lanes off = sum;
-      const auto code_of = [&](index_t j) {
-        if (j >= panels.d_) return lanes::all(0.0);
-        const lanes is = panels.in_cube(means, which, j) * scale;
-        const lanes code = whole(is);
-        sum = sum + code;
-        square = square + code * code;
-        off = off + (is - code) * (is - code);
-        return code;
+      const auto put = [codes](index_t pair, const lanes& first, const lanes& second) {
+        store_byte_pairs(first, second, codes + together * pair);
       };
-      for (index_t p = 0; p < panels.pairs_; ++p) {
-        const lanes first = code_of(2 * p);
-        store_byte_pairs(first, code_of(2 * p + 1), codes + together * p);
-      }
-      sum.store(sum_);
-      square.store(square_);
-      off.store(error_);
+      const rounded is = panels.round(means, which, put);
+      is.sum.store(sum_);
+      is.square.store(square_);
+      is.off.store(error_);
       for (index_t i = 0; i < count; ++i) {
         error_[i] = most_off(error_[i]) + panels.allowed_;
         inverse_[i] = inverse[i];
@@ -141,12 +142,12 @@ class byte_panels {
       const double extra = error_[i] * (2.0 * reach + error_[i]) * slack;
       const double base = 0.5 * (square_[i] - scaled * inverse_[i] - extra) - 4.0 + lift;
       const auto own = std::uint32_t{1} << static_cast<unsigned>(i);
-      if (!(slope < 32766.0 && base > -32767.0)) {
+      if (!(slope < 65534.0 && base > -32767.0)) {
         all_ |= own;
         return;
       }
       all_ &= ~own;
-      query_[i].slope = static_cast<std::int16_t>(slope + 1.0);
+      query_[i].slope = static_cast<std::uint16_t>(slope + 1.0);
       query_[i].level = static_cast<std::int16_t>(std::floor(std::min(base, 32767.0)));
     }
 
@@ -180,9 +181,10 @@ class byte_panels {
   /// Puts x̂ ŷ - |ŷ|²/2, from -49150 to 16384, into 16 bits with a sign.
   static constexpr std::int32_t lift = 16383;
 
+  /// What eight points are rounded to: sums of codes, of their squares, and of the squares of what
+  /// they are off by.
   struct rounded {
-    double square;  ///< of its length
-    double error;   ///< rounding is off by this at most
+    lanes sum, square, off;
   };
 
   [[nodiscard]] static std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
@@ -193,33 +195,43 @@ class byte_panels {
     return std::sqrt(columns / 12.0 + 4.0 * std::sqrt(columns / 180.0));
   }
 
-  [[nodiscard]] const std::uint8_t* codes_of(index_t slot) const noexcept {
+  [[nodiscard]] std::uint8_t* codes_of(index_t slot) noexcept {
     return code_.data() + slot / width * pairs_ * 2 * width + slot % width * 2;
   }
 
-  /// Gives put(column, code) what a point is rounded to.
-  template <class Put>
-  [[nodiscard]] rounded round(const double* x, const double* origin, double per_unit,
-                              const Put& put) const {
-    double square = 0.0;
-    for (index_t j = 0; j < d_; ++j) {
-      const double is = in_cube((x[j] - origin[j]) * per_unit);
-      square += is * is;
+  /// Means of eight slots, column by column; where there is no cluster, the origin.
+  void gather(index_t first, double* means) const {
+    const double* origin = origin_.data() + region_of(first / width) * d_;
+    for (index_t i = 0; i < together; ++i) {
+      const double* x = is_there(first + i) ? clusters_.mean(first + i) : origin;
+      for (index_t j = 0; j < d_; ++j) means[together * j + i] = x[j];
     }
-    const double scale = square <= longest_ * longest_ ? 1.0 : longest_ / std::sqrt(square);
-    double off = 0.0;
-    square = 0.0;
-    for (index_t j = 0; j < d_; ++j) {
-      const double is = in_cube((x[j] - origin[j]) * per_unit) * scale;
-      const double code = std::nearbyint(is);
-      off += (is - code) * (is - code);
-      square += code * code;
-      put(j, code);
-    }
-    return {square, most_off(off)};
   }
-  [[nodiscard]] static double in_cube(double x) noexcept {
-    return std::clamp(x, -1.0 * middle, 1.0 * middle);
+  [[nodiscard]] bool is_there(index_t slot) const noexcept {
+    return slot < clusters_.slots() && clusters_.occupied(slot);
+  }
+
+  /// Rounds eight points, as `gather` gives them; put(pair, codes, codes) takes two columns of them
+  /// at a time.
+  template <class Put>
+  [[nodiscard]] rounded round(const double* means, index_t which, const Put& put) const {
+    const lanes scale = into_ball(means, which);
+    const lanes none = lanes::all(0.0);
+    rounded to{none, none, none};
+    const auto code_of = [&](index_t j) {
+      if (j >= d_) return lanes::all(0.0);
+      const lanes is = in_cube(means, which, j) * scale;
+      const lanes code = whole(is);
+      to.sum = to.sum + code;
+      to.square = to.square + code * code;
+      to.off = to.off + (is - code) * (is - code);
+      return code;
+    };
+    for (index_t p = 0; p < pairs_; ++p) {
+      const lanes first = code_of(2 * p);
+      put(p, first, code_of(2 * p + 1));
+    }
+    return to;
   }
   [[nodiscard]] static double most_off(double square) noexcept {
     return std::sqrt(square) * (1.0 + 1e-6) + 1e-6;
@@ -245,32 +257,47 @@ class byte_panels {
     return lanes::load(scale);
   }
 
-  /// Origin and unit of a region of panels, such that most of its points are shorter, and have
-  /// smaller coordinates, than bytes hold.
-  void measure(index_t which, index_t first_panel, index_t end_panel) {
+  /// By what a panel's points are to be divided, lest they be longer or have larger coordinates
+  /// than bytes hold.
+  void measure(index_t panel, std::vector<double>& need) const {
+    small_buffer means(together * d_);
+    const double* origin = origin_.data() + region_of(panel) * d_;
+    const index_t end = std::min((panel + 1) * width, clusters_.slots());
+    for (index_t s = panel * width; s < end; s += together) {
+      gather(s, means.data());
+      lanes square = lanes::all(0.0);
+      lanes most = square;
+      for (index_t j = 0; j < d_; ++j) {
+        const lanes is = lanes::load(means.data() + together * j) - origin[j];
+        square = square + is * is;
+        most = larger(most, size_of(is));
+      }
+      double squares[together], largest[together];
+      square.store(squares);
+      most.store(largest);
+      for (index_t i = 0; i < std::min(together, end - s); ++i) {
+        need[at(s + i)] = std::max(std::sqrt(squares[i]) / longest_, largest[i] / (middle - 1.0));
+      }
+    }
+  }
+
+  /// The unit of a region of panels, such that most of its points fit.
+  void scale(index_t which, index_t first_panel, index_t end_panel,
+             const std::vector<double>& need) {
     region& to = region_[at(which)];
     to = {};
-    centre(which, first_panel, end_panel);
-    const double* origin = origin_.data() + which * d_;
-    std::vector<double> need;
+    std::vector<double> needs;
     const index_t end = std::min(end_panel * width, clusters_.slots());
     for (index_t s = first_panel * width; s < end; ++s) {
       if (!clusters_.occupied(s)) continue;
-      const double* x = clusters_.mean(s);
-      double square = 0.0;
-      double most = 0.0;
-      for (index_t j = 0; j < d_; ++j) {
-        const double is = x[j] - origin[j];
-        square += is * is;
-        most = std::max(most, std::fabs(is));
-      }
-      need.push_back(std::max(std::sqrt(square) / longest_, most / (middle - 1.0)) / room_);
+      needs.push_back(need[at(s)] / room_);
       to.inverse_most = std::max(to.inverse_most, 1.0 / clusters_.size(s));
     }
-    if (need.empty()) return;
-    const auto most = need.begin() + static_cast<std::ptrdiff_t>(need.size() - need.size() / 4 - 1);
-    std::nth_element(need.begin(), most, need.end());
-    const double largest = *std::max_element(most, need.end());
+    if (needs.empty()) return;
+    const auto most =
+        needs.begin() + static_cast<std::ptrdiff_t>(needs.size() - needs.size() / 4 - 1);
+    std::nth_element(needs.begin(), most, needs.end());
+    const double largest = *std::max_element(most, needs.end());
     to.per_unit = 1.0 / std::max(std::min(largest, 1.25 * *most), 1e-100);
   }
 
@@ -296,37 +323,50 @@ class byte_panels {
 
   /// Where there is no cluster the code is 0, and taking -2^15 from it gives the least there is,
   /// which never passes; what is rounded too far is 0 as well, and taking 1 - 2^15 gives the most.
-  void encode(index_t slot) {
-    auto* to = code_.data() + (codes_of(slot) - code_.data());
-    const auto i = at(slot);
-    const auto clear = [&] {
-      for (index_t j = 0; j < 2 * pairs_; ++j) to[j / 2 * 2 * width + j % 2] = middle;
+  void encode(index_t first, const double* means) {
+    const index_t which = region_of(first / width);
+    const auto put = [&](index_t pair, const lanes& x, const lanes& y) {
+      store_codes(x, y, codes_of(first) + pair * 2 * width);
     };
-    const bool there = slot < clusters_.slots() && clusters_.occupied(slot);
-    const index_t which = region_of(slot / width);
-    const region& of = region_[at(which)];
-    if (!there || d_ % 2 != 0) clear();
-    rounded is{0.0, 0.0};
-    if (there) {
-      is = round(clusters_.mean(slot), origin_.data() + which * d_, of.per_unit,
-                 [&](index_t j, double code) {
-                   to[j / 2 * 2 * width + j % 2] =
-                       static_cast<std::uint8_t>(static_cast<std::int32_t>(code) + middle);
-                 });
+    const rounded is = round(means, which, put);
+    double square[together], off[together];
+    is.square.store(square);
+    is.off.store(off);
+    for (index_t slot = first; slot < first + together; ++slot) {
+      const auto i = slot - first;
+      if (!is_there(slot)) {
+        half_square_[at(slot)] = -32768;
+        share_[at(slot)] = 0;
+      } else if (!(most_off(off[i]) <= allowed_)) {
+        clear(slot);
+        half_square_[at(slot)] = -32767;
+        share_[at(slot)] = 32767;
+      } else {
+        half_square_[at(slot)] =
+            static_cast<std::int16_t>(static_cast<std::int32_t>(0.5 * square[i]) - lift);
+        share_[at(slot)] = share_of(clusters_.size(slot), region_[at(which)]);
+      }
     }
-    const bool held = is.error <= allowed_;
-    if (!held) clear();
-    if (!there) {
-      half_square_[i] = -32768;
-      share_[i] = 0;
-    } else if (!held) {
-      half_square_[i] = -32767;
-      share_[i] = 32767;
-    } else {
-      half_square_[i] =
-          static_cast<std::int16_t>(static_cast<std::int32_t>(0.5 * is.square) - lift);
-      share_[i] = static_cast<std::int16_t>(
-          std::min(32767.0, std::ceil(32768.0 / (clusters_.size(slot) * of.inverse_most))));
+  }
+
+  [[nodiscard]] static std::int16_t share_of(double size, const region& of) noexcept {
+    const double share = std::ceil(32768.0 / (size * of.inverse_most));
+    return static_cast<std::int16_t>(std::min(32767.0, share));
+  }
+
+  void clear(index_t slot) {
+    std::uint8_t* to = codes_of(slot);
+    for (index_t p = 0; p < pairs_; ++p, to += 2 * width) to[0] = to[1] = middle;
+  }
+
+  /// Two columns of eight points.
+  static void store_codes(const lanes& x, const lanes& y, std::uint8_t* to) noexcept {
+    double of_x[together], of_y[together];
+    x.store(of_x);
+    y.store(of_y);
+    for (index_t i = 0; i < together; ++i) {
+      to[2 * i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(of_x[i]) + middle);
+      to[2 * i + 1] = static_cast<std::uint8_t>(static_cast<std::int32_t>(of_y[i]) + middle);
     }
   }
 

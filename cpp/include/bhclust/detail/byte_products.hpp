@@ -36,12 +36,13 @@ struct byte_query {
 
   const std::uint32_t* codes;
   std::uint16_t shift;  ///< taken from the products as well
-  std::int16_t level, slope;
+  std::uint16_t slope;
+  std::int16_t level;
 };
 
 // byte_passing: for each of three queries the bits of those points of which x y -
 // half - shift, modulo 2^16 and with a sign, is at least level less the upper half of share times
-// slope, which is 0 or more. The products of two coordinates must not exceed 16 bits with a sign.
+// slope. The products of two coordinates must not exceed 16 bits with a sign.
 
 #if defined(__AVX2__)
 
@@ -76,10 +77,10 @@ struct sums_of_48 {
                                             const byte_query& query) noexcept {
   const __m256i shift = _mm256_set1_epi16(static_cast<short>(query.shift));
   const __m256i level = _mm256_set1_epi16(query.level);
-  const __m256i slope = _mm256_set1_epi16(query.slope);
+  const __m256i slope = _mm256_set1_epi16(static_cast<short>(query.slope));
   const auto short_of = [&](index_t i) {
     const __m256i above = _mm256_sub_epi16(load_whole(products + i), load_whole(points.half + i));
-    const __m256i upper = _mm256_mulhi_epi16(load_whole(points.share + i), slope);
+    const __m256i upper = _mm256_mulhi_epu16(load_whole(points.share + i), slope);
     return _mm256_cmpgt_epi16(_mm256_subs_epi16(level, upper), _mm256_sub_epi16(above, shift));
   };
   const __m256i first = short_of(0);

@@ -78,8 +78,10 @@ class panel_search {
     ++count_;
   }
 
-  /// Completes the lists; returns how many panels were looked into, a query at a time.
-  index_t run(search_depth depth) {
+  /// Completes the lists; returns how many panels were looked into, a query at a time. Where all
+  /// are, `turn` says whether the last comes first: every other time, panels are met again while
+  /// the cache still has them.
+  index_t run(search_depth depth, bool turn = false) {
     scanned_ = 0;
     passed_ = 0;
     offered_ = 0;
@@ -90,7 +92,11 @@ class panel_search {
     std::uint64_t all = 0;
     for (const auto& own : own_) all |= own.queries;
     if (depth == search_depth::none) {
-      for (index_t p = 0; p < index_.panels(); ++p) visit_panel(p, others(p, all));
+      const index_t last = index_.panels() - 1;
+      for (index_t k = 0; k <= last; ++k) {
+        const index_t p = turn ? last - k : k;
+        visit_panel(p, others(p, all));
+      }
     } else {
       descend(all);
     }

@@ -137,17 +137,23 @@ class ward_rounds {
   [[nodiscard]] effort try_searches() {
     if (ordered_ == 0) split_again();
     constexpr index_t few = 32;
-    effort spent;
-    for (index_t i = 0; i < few; ++i) {
-      spaces_[0].clear();
-      spaces_[0].add(clusters_.slots() / few * i, lists_.empty_list());
-      spent += run(spaces_[0]);
-    }
-    return spent;
+    std::vector<effort> spent(at(few));
+    share(few, 1, [&](int thread, index_t i, index_t) {
+      auto& space = spaces_[at(thread)];
+      space.clear();
+      space.add(clusters_.slots() / few * i, lists_.empty_list());
+      spent[at(i)] = run(space);
+    });
+    return sum(spent);
   }
 
-  effort run(search& space) {
-    const index_t looked = space.run(depth_);
+  [[nodiscard]] static effort sum(const std::vector<effort>& spent) {
+    const auto add = [](effort all, const effort& of) { return all += of; };
+    return std::accumulate(spent.begin(), spent.end(), effort{}, add);
+  }
+
+  effort run(search& space, bool turn = false) {
+    const index_t looked = space.run(depth_, turn);
     return {space.size(), looked, space.passed(), space.offered(), space.taken()};
   }
 
@@ -162,20 +168,20 @@ class ward_rounds {
 
   void find_nearest() {
     std::vector<effort> spent(at(team_.size()));
-    share(index_.panels(), 8, [&](int thread, index_t begin, index_t end) {
+    share(index_.panels(), 4, [&](int thread, index_t begin, index_t end) {
       auto& space = spaces_[at(thread)];
       space.clear();
+      bool turn = false;
       for (index_t p = begin; p < end; ++p) {
         collect(p, space);
         if (space.size() == 0 || (p + 1 < end && !space.full())) continue;
-        spent[at(thread)] += run(space);
+        spent[at(thread)] += run(space, std::exchange(turn, !turn));
         pulse();
         for (index_t i = 0; i < space.size(); ++i) settle(space.slot(i), space.found(i));
         space.clear();
       }
     });
-    const auto add = [](effort sum, const effort& of) { return sum += of; };
-    const effort all = std::accumulate(spent.begin(), spent.end(), effort{}, add);
+    const effort all = sum(spent);
     looked_ = all.looked;
     choose_searches(all);
   }
@@ -319,10 +325,11 @@ class ward_rounds {
 
   /// Slots without a cluster go when they are 15% of all. The order is made anew when 40% are left
   /// of what it was made for, and wherever searches take long: what was made for more slots has
-  /// panels across its borders, and searches look into a quarter more of them.
+  /// panels across its borders, and searches look into a quarter more of them, or, where they look
+  /// into all, let more pass.
   void tidy() {
-    if (clusters_.live() <= 1) return;     // nothing is sought any more
-    constexpr index_t worth_an_order = 4;  // panels a slot
+    if (clusters_.live() <= 1) return;  // nothing is sought any more
+    const index_t worth_an_order = depth_ == search_depth::none ? 64 : 4;  // panels a slot
     const auto live = static_cast<double>(clusters_.live());
     const bool drop = live < 0.85 * static_cast<double>(clusters_.slots());
     const bool costly = looked_ > worth_an_order * clusters_.slots();
