@@ -104,8 +104,9 @@ class _Store:
 FEW_ROWS = 640
 #: Rows up to which Bayes K-means is greedy BHC.
 GREEDY_ROWS = 256
-#: Bytes of a seed.
+#: Bytes of a seed, and rows of the blocks that it is scored with where clusters are many.
 A_SEED = 400
+BLOCK = 32
 #: Bytes of a column in Bayes K-means, whatever is in it.
 A_COLUMN = 6000
 #: Of dense tables.
@@ -307,25 +308,26 @@ def _rbhc(family: Family, shape: Shape, **_: int) -> int:
     return n * 200 + cells + 2000 * shape.d
 
 
-def _queries(family: Family, shape: Shape) -> int:
+def _queries(family: Family, shape: Shape, seeds: int) -> int:
     """Bytes of what Bayes K-means keeps to score rows by, as cpp's row_assignment bounds them.
 
     Those of clusters' scores with a block of rows are in it.
     """
     cells = shape.n * shape.d if shape.stored is None else shape.stored
     most = (1 << 18) + cells
-    scores = 9 * min((1 << 17) + cells // 4, 256 * shape.n)
+    scores = 9 * max(min((1 << 18) + cells // 2, 256 * shape.n), BLOCK * seeds)
     if any(part.name in COUNTED for part, _ in _parts(family, shape)):
         return scores + 8 * most
     return scores + 8 * min(most, shape.n * (32 + 6 * (_width(family, shape) + 2)))
 
 
 def _bayes_kmeans(family: Family, shape: Shape, *, n_seeds: int = 0, **_: int) -> int:
-    seeds = min(n_seeds or math.isqrt(shape.n), shape.n) * A_SEED
+    seeds = min(n_seeds or math.isqrt(shape.n), shape.n)
     if shape.grouped:
+        a_seed = A_SEED + 9 * BLOCK
         of_sizes = _terms_of_sizes(family, shape)
-        return seeds + shape.n * (300 + 18 * _width(family, shape)) + of_sizes
-    total = seeds + 300 * shape.n + _tables(family, shape) + _queries(family, shape)
+        return seeds * a_seed + shape.n * (300 + 18 * _width(family, shape)) + of_sizes
+    total = A_SEED * seeds + 300 * shape.n + _tables(family, shape) + _queries(family, shape, seeds)
     total += A_COLUMN * shape.d if shape.stored is None else _of_columns(shape)
     total += shape.copy if isinstance(family, Product) else 0
     for part, of in _parts(family, shape):

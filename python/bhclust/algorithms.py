@@ -251,10 +251,10 @@ def bayes_kmeans_bhc(
     -----
     About n k + k² scores for k clusters, and those of the trees below them. Memory beyond the
     input, measured: 260 bytes a row, a cell 14 to 24 (reals, bits) or 20 to 66 (counts, categories;
-    zeros of sparse tables included), 6 kB a column and 0.4 kB a seed, and up to 10 bytes a cell and
-    3 MB of what rows are scored by; of the full covariance 9 bytes a pair of columns and row where
+    zeros of sparse tables included), 6 kB a column and 0.7 kB a seed, and up to 13 bytes a cell and
+    5 MB of what rows are scored by; of the full covariance 9 bytes a pair of columns and row where
     most rows are clusters of their own. Where the concentration makes every row a cluster (10⁸) a
-    call takes up to 1.4 times what `estimate` tells. Where rows come in an order that means
+    call takes up to 1.9 times what `estimate` tells. Where rows come in an order that means
     something, shuffle them: early rows shape the clusters.
     """
     if n_seeds is not None and seeds is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +29,6 @@ ENOUGH = 0.2
 #: Powers of the number of rows in the time of each algorithm.
 POWERS = {
     "bhc": 2.0,
-    "bayes_kmeans_bhc": 1.5,
     "randomized_bhc": 1.1,
     "coclustering": 2.0,
     "learn": 1.3,
@@ -96,7 +96,7 @@ def estimate(
     n_clusters : int
         Flat clusters among which new rows are divided.
     n_seeds : int, optional
-        Of Bayes K-means; None: the root of the number of rows.
+        Of Bayes K-means, which others have not; None: the root of the number of rows.
     n_threads : int, optional
         None: all cores.
 
@@ -127,7 +127,7 @@ def estimate(
     samples = check_count("n_samples", n_samples)
     clusters = check_count("n_clusters", n_clusters)
     seeds = 0 if n_seeds is None else check_count("n_seeds", n_seeds)
-    if seeds > n:
+    if algorithm == "bayes_kmeans_bhc" and seeds > n:
         raise ValueError(f"n_seeds is {seeds}; X has {n} row(s), so it must be between 1 and that")
     needed = bytes_needed(
         algorithm,
@@ -139,7 +139,7 @@ def estimate(
         n_seeds=seeds,
         n_threads=check_threads(n_threads),
     )
-    trial = _Trial(algorithm, model, rows, n_threads, seeds=seeds / n)
+    trial = _Trial(algorithm, model, rows, n_threads, seeds=seeds, share=seeds / n)
     rows_of_trial = {"predict": count, "insert": (n + count) // 2}
     seconds = trial.seconds(rows_of_trial.get(algorithm, n))
     if algorithm == "sample_partitions":
@@ -196,14 +196,16 @@ class _Trial:
         X: Any,
         n_threads: int | None,
         *,
-        seeds: float = 0.0,
+        seeds: int = 0,
+        share: float = 0.0,
     ) -> None:
-        """``seeds`` is the share of the rows that are some; 0: the default."""
+        """``seeds`` of Bayes K-means are that share of all rows; 0: the default."""
         self.algorithm = algorithm
         self.family = family
         self.X = X
         self.n_threads = n_threads
         self.seeds = seeds
+        self.share = share
 
     def seconds(self, n: int) -> float:
         """Extrapolate to n rows."""
@@ -227,9 +229,17 @@ class _Trial:
             size = min(most, 2 * size)
         if self.algorithm == "rbhc":
             return size, seconds, _slope(before, (size, seconds))
-        if self.algorithm == "bayes_kmeans_bhc" and self.seeds > 0.0:
-            return size, seconds, 2.0
+        if self.algorithm == "bayes_kmeans_bhc" and n > size:
+            more_seeds = self._seeds_of(n) / self._seeds_of(size)
+            return size, seconds, 1.0 + math.log(more_seeds) / math.log(n / size)
         return size, seconds, POWERS.get(self.algorithm, 1.0)
+
+    def _seeds_of(self, n: int) -> int:
+        """As many of few rows as of all, up to their root; of more, their share."""
+        root = math.isqrt(n)
+        if self.seeds == 0:
+            return root
+        return max(min(self.seeds, root), round(self.share * n))
 
     def _time(self, rows: Table) -> float:
         work = self._work(rows)
@@ -242,7 +252,7 @@ class _Trial:
         if self.algorithm == "bhc":
             return lambda: bhc(rows, family, n_threads=threads)
         if self.algorithm == "bayes_kmeans_bhc":
-            seeds = max(1, round(self.seeds * rows.n_rows)) if self.seeds > 0.0 else None
+            seeds = self._seeds_of(rows.n_rows)
             return lambda: bayes_kmeans_bhc(rows, family, n_seeds=seeds, n_threads=threads)
         if self.algorithm == "randomized_bhc":
             return lambda: randomized_bhc(rows, family, n_threads=threads)

@@ -191,7 +191,14 @@ TEST_CASE("bytes: what is near passes, and little else where bytes hold the poin
           CAPTURE(d);
           CAPTURE(far);
           CAPTURE(largest);
-          const auto clusters = some_clusters(300, d, scale, far, largest);
+          auto clusters = some_clusters(300, d, scale, far, largest);
+          if (largest > 1) {
+            // some here and there, and a whole region
+            for (index_t s = 3; s < 300; s += 7) clusters.vacate(s);
+            for (index_t s = width; s < 4 * width; ++s) {
+              if (clusters.occupied(s)) clusters.vacate(s);
+            }
+          }
           byte_panels panels(clusters);
           for (const bool one : {true, false}) {
             panels.rebuild(one ? std::vector<index_t>{0} : std::vector<index_t>{0, 1, 4}, team,
@@ -205,6 +212,31 @@ TEST_CASE("bytes: what is near passes, and little else where bytes hold the poin
         }
       }
     }
+  }
+}
+
+TEST_CASE("bytes: points that rounding moves too far always pass") {
+  constexpr index_t d = 64;
+  bhclust::detail::thread_team team(1);
+  bhclust::detail::progress_meter progress({}, 1);
+  random_source random(3);
+  for (const double unit : {1.0, 0.125, 8.0}) {
+    bhclust::detail::ward_clusters clusters(d);
+    for (bhclust::detail::ward_id i = 0; i < 300; ++i) {
+      // halfway between codes, about an origin that is the first of each panel
+      std::vector<double> mean(d, 0.0);
+      if (i % width != 0) {
+        for (double& x : mean) x = unit * (static_cast<double>(random.below(9)) - 3.5);
+        mean[0] = unit * (random.chance(0.5) ? 89.0 : -89.0);
+      }
+      clusters.append(mean.data(), 1.0, i);
+    }
+    byte_panels panels(clusters);
+    panels.rebuild({0}, team, progress);
+    index_t too_far = 0;
+    for (index_t s = 0; s < 300; ++s) too_far += panels.points(s / width).half[s % width] == -32767;
+    CHECK(too_far > 250);
+    for (const double limit : {0.1, 0.5, 1.0}) CHECK(passing(clusters, panels, limit).lost == 0);
   }
 }
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import bhclust
+from bhclust import estimation
 from bhclust._memory import ALGORITHMS, Shape, bytes_needed, memory_limit, shape_of
 from bhclust.table import as_leaves
 
@@ -184,12 +185,19 @@ def test_sizes_count() -> None:
     assert many.seconds[0] > few.seconds[1]
 
 
-def test_seeds_count() -> None:
+def test_seeds_count(monkeypatch: pytest.MonkeyPatch) -> None:
     def told(**options: int) -> bhclust.Estimate:
         return bhclust.estimate((4000, 2), "gaussian", algorithm="bayes_kmeans_bhc", **options)
 
+    # of 64 rows, with 8 seeds but where all rows have fewer or more than their root
+    monkeypatch.setattr(estimation._Trial, "_time", lambda *_: 1.0)
+    rows = 4000 / 64
+    for seeds, more in ((63, 63 / 8), (2, 1.0), (10, 10 / 8), (2000, rows), (4000, rows)):
+        middle = told(n_seeds=seeds).seconds[0] * estimation.DOUBT
+        assert middle == pytest.approx(rows * more)
+    assert told() == told(n_seeds=63)
     assert told(n_seeds=2000).bytes > told().bytes + 600_000
-    assert told(n_seeds=2000).seconds[0] > told(n_seeds=2).seconds[1]
+    assert bhclust.estimate((20, 2), "gaussian", n_seeds=21).bytes > 0
     with pytest.raises(ValueError, match=r"n_seeds is 4001; X has 4000 row\(s\)"):
         told(n_seeds=4001)
     with pytest.raises(ValueError, match="n_seeds is 0; it must be at least 1"):

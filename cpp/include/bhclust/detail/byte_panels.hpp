@@ -211,7 +211,7 @@ class byte_panels {
     return slot < clusters_.slots() && clusters_.occupied(slot);
   }
 
-  /// Rounds eight points, as `gather` gives them; put(pair, codes, codes) takes two columns of them
+  /// Rounds eight points, given column by column; put(pair, codes, codes) takes two columns of them
   /// at a time.
   template <class Put>
   [[nodiscard]] rounded round(const double* means, index_t which, const Put& put) const {
@@ -237,7 +237,7 @@ class byte_panels {
     return std::sqrt(square) * (1.0 + 1e-6) + 1e-6;
   }
 
-  /// The same for eight points, a column of theirs.
+  /// A column of eight points in a region's units, moved into the cube.
   [[nodiscard]] lanes in_cube(const double* means, index_t which, index_t j) const noexcept {
     const lanes x = lanes::load(means + together * j);
     const lanes is = (x - origin_[at(which * d_ + j)]) * region_[at(which)].per_unit;

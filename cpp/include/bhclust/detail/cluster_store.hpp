@@ -28,7 +28,7 @@
 ///     bool bounds_costs() const                       // optional, with the next: for sums of
 ///     void bounds(const query&, index_t begin, index_t end, double* out) const    // costs
 ///                                                     // out[s - begin] <= -gain(query, s)
-///     index_t query_width() const                     // [0] so many numbers a query refers to, or
+///     index_t query_width() const                     // [0] so many numbers are in a query, or
 ///                                                     // less, where merge() and keep() leave
 ///                                                     // them good for row(); before searches
 ///                                                     // are prepared
@@ -149,13 +149,11 @@ void prepare_searches(Store& store) {
 template <class Store>
 using query_width_t = decltype(std::declval<const Store&>().query_width());
 
-/// Numbers a query takes, itself included; 0 where merges may spoil queries.
+/// 0 where merges may spoil queries.
 template <class Store>
 [[nodiscard]] index_t query_width(const Store& store) {
   if constexpr (has<query_width_t, Store>) {
-    constexpr auto itself = static_cast<index_t>(sizeof(typename Store::query) / sizeof(double));
-    const index_t width = store.query_width();
-    return width == 0 ? 0 : width + itself;
+    return store.query_width();
   } else {
     return 0;
   }

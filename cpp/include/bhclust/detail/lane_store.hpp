@@ -113,7 +113,7 @@ class lane_store {
     }
   }
 
-  /// No kernel's queries are more than a few of its records, unless they are aimed.
+  /// No kernel's queries are more than a few of its records, but for what aiming them adds.
   [[nodiscard]] index_t query_width() const noexcept { return 4 * clusters_.fields() + 32; }
 
   [[nodiscard]] bool has_peaks() const noexcept { return has<peak_t, Kernel> && rows_.size() > 0; }

@@ -50,7 +50,7 @@ class row_assignment {
         rounding_(gain_rounding(X.columns())),
         has_rows_(lends_rows(store_) && rows_ <= most_rows_kept),
         most_in_queries_(262144 + X.cells()),
-        most_values_(131072 + X.cells() / 4),
+        most_values_(262144 + X.cells() / 2),
         taken_(at(X.rows()), false) {}
 
   void run(const std::vector<index_t>& seeds) {
@@ -112,13 +112,13 @@ class row_assignment {
   }
 
   /// Whole eights: many only where a thread's share of their scores is worth it, or queries need
-  /// it.
+  /// it. Fewer than 32 rows would make queries, and put them in order, too often.
   [[nodiscard]] index_t block_for(index_t k) const {
     constexpr index_t least = 32;
     const index_t wanted = keeps_queries_ ? (k < worth_sharing / 128 ? least : 128)
                                           : std::clamp<index_t>(k, least, 256);
-    const index_t allowed = most_values_ / std::max(k, index_t{1});
-    return std::max(std::min(wanted, allowed) / lanes::count, index_t{1}) * lanes::count;
+    const index_t allowed = most_values_ / std::max(k, index_t{1}) / lanes::count * lanes::count;
+    return std::clamp(allowed, least, wanted / lanes::count * lanes::count);
   }
 
   void open(index_t row) {
@@ -430,8 +430,8 @@ class row_assignment {
   bool knows_peaks_;
   double rounding_;  ///< more than the relative error of values
   bool has_rows_;
-  index_t most_in_queries_;  ///< numbers, as many as the table has and some more, as the next
-  index_t most_values_;      ///< but where a block must be shorter than eight rows
+  index_t most_in_queries_;  ///< so many numbers
+  index_t most_values_;  ///< the same, but for clusters of the block and for the shortest blocks
   bool keeps_queries_ = false;
   std::vector<bool> taken_;
   index_t shift_ = 0;      ///< rows dropped, less those that are clusters or wait
